@@ -18,6 +18,7 @@ pub mod go;
 pub mod members;
 pub mod names;
 mod quote;
+pub mod raw;
 pub mod render;
 pub mod result;
 pub mod schema;
