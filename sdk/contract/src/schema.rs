@@ -9,10 +9,12 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
+use schemars::transform::{RecursiveTransform, Transform};
+use schemars::{JsonSchema, Schema};
 use serde_json::Value;
 
+use crate::artifact::ArtifactRef;
 use crate::budget::{BudgetLimits, SharedBudget};
 use crate::event::Event;
 use crate::external_state::ExternalStateRef;
@@ -28,6 +30,7 @@ use crate::external_state::ExternalStateRef;
 #[must_use]
 pub fn json_schemas() -> BTreeMap<&'static str, Value> {
     BTreeMap::from([
+        ("artifact-ref.schema.json", schema_of::<ArtifactRef>()),
         ("budget-limits.schema.json", schema_of::<BudgetLimits>()),
         ("event.schema.json", schema_of::<Event>()),
         (
@@ -39,11 +42,58 @@ pub fn json_schemas() -> BTreeMap<&'static str, Value> {
 }
 
 fn schema_of<T: JsonSchema>() -> Value {
-    SchemaSettings::draft2020_12()
-        .for_serialize()
+    let mut schema = SchemaSettings::draft2020_12()
         .into_generator()
-        .into_root_schema_for::<T>()
-        .to_value()
+        .into_root_schema_for::<T>();
+    RecursiveTransform(tidy).transform(&mut schema);
+    schema.to_value()
+}
+
+/// Makes of one generated schema what a reader of the file expects: no number formats that only
+/// Rust knows, no links between Rust items in the descriptions, and of the documentation of a
+/// whole type its first paragraph, since the rest is about using the type.
+fn tidy(schema: &mut Schema) {
+    let format = schema.get("format").and_then(Value::as_str);
+    if format.is_some_and(is_number_format) {
+        schema.remove("format");
+    }
+    let is_type = schema.get("properties").is_some();
+    if let Some(Value::String(description)) = schema.get_mut("description") {
+        let shown = match description.split_once("\n\n") {
+            Some((first, _)) if is_type => first,
+            _ => description,
+        };
+        *description = without_links(shown);
+    }
+}
+
+fn is_number_format(format: &str) -> bool {
+    format.starts_with("int") || format.starts_with("uint") || matches!(format, "float" | "double")
+}
+
+/// Replaces "[`item`](path)" and "[`item`]" by "`item`".
+fn without_links(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("[`") {
+        plain.push_str(before);
+        plain.push('`');
+        let Some((item, after)) = after.split_once("`]") else {
+            plain.push_str(after);
+            return plain;
+        };
+        plain.push_str(item);
+        plain.push('`');
+        rest = match after
+            .strip_prefix('(')
+            .and_then(|target| target.split_once(')'))
+        {
+            Some((_, after)) => after,
+            None => after,
+        };
+    }
+    plain.push_str(rest);
+    plain
 }
 
 #[cfg(test)]
@@ -69,5 +119,23 @@ mod tests {
             assert_eq!(schema["type"], "object", "{name}");
             assert!(!forbids_members(&schema), "{name}");
         }
+    }
+
+    #[test]
+    fn optional_members_are_not_required() {
+        let schemas = json_schemas();
+        assert_eq!(
+            schemas["artifact-ref.schema.json"]["required"],
+            serde_json::json!(["schema", "id", "uri", "media_type"])
+        );
+    }
+
+    #[test]
+    fn links_become_their_text() {
+        assert_eq!(
+            without_links("See [`A::b`](a::A::b) (or [`C`]), not [x] or `y`."),
+            "See `A::b` (or `C`), not [x] or `y`."
+        );
+        assert_eq!(without_links("[`open"), "`open");
     }
 }

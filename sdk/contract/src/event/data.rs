@@ -119,7 +119,7 @@ macro_rules! event_types {
                 $(
                     $(#[$field_meta])*
                     #[serde(skip_serializing_if = "Option::is_none")]
-                    #[schemars(transform = plain_field)]
+                    #[schemars(transform = without_null)]
                     pub $field: Option<$type>,
                 )*
             }
@@ -186,10 +186,8 @@ macro_rules! event_types {
     };
 }
 
-/// The host leaves a field out rather than write `null`, and number formats such as `uint64` are
-/// no part of JSON Schema; the generated schema says so.
-fn plain_field(schema: &mut Schema) {
-    schema.remove("format");
+/// The host leaves a field out rather than write `null`; the schema says so.
+fn without_null(schema: &mut Schema) {
     if let Some(Value::Array(types)) = schema.get_mut("type") {
         types.retain(|name| name != "null");
         if let [single] = types.as_slice() {
