@@ -41,7 +41,6 @@ mod validate;
 
 use schemars::JsonSchema;
 use serde::de::Error as _;
-use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
@@ -52,7 +51,7 @@ pub use roots::ArtifactRoots;
 pub use uri::{FileUriError, UriParseError, file_uri};
 pub use validate::ValidatedArtifact;
 
-use crate::members::{MemberError, take_integer, take_string};
+use crate::members::{MemberError, ObjectText, take_integer, take_string};
 
 /// The schema name that every artifact reference carries (contract, "Artifact-ref schema").
 pub const ARTIFACT_REF_SCHEMA: &str = "odek.artifact-ref/v1";
@@ -70,6 +69,17 @@ pub const MAX_ARTIFACTS: usize = 64;
 /// Most characters (Unicode code points) of an id, media type or summary that the model sees;
 /// the rest is replaced by one `…` (host facts, section 4, "Metadata lines").
 pub const MAX_METADATA_CHARS: usize = 4096;
+
+/// Members that are fields of [`ArtifactRef`]; an unknown member of such a name is not written.
+const KNOWN_MEMBERS: [&str; 7] = [
+    "schema",
+    "id",
+    "uri",
+    "media_type",
+    "sha256",
+    "size_bytes",
+    "summary",
+];
 
 /// One `odek.artifact-ref/v1` object: a file that a tool produced, and what is known of it.
 ///
@@ -146,28 +156,44 @@ impl ArtifactRef {
             unknown: members,
         })
     }
+
+    /// The reference as JSON text on one line, members in the order of the contract.
+    pub fn to_json_text(&self) -> String {
+        let mut object = ObjectText::default();
+        for (name, value) in self.members() {
+            object.value(name, &value);
+        }
+        object.finish()
+    }
+
+    /// Every member that is there, known ones first.
+    fn members(&self) -> impl Iterator<Item = (&str, Value)> {
+        let known = [
+            Some(("schema", Value::from(self.schema.as_str()))),
+            Some(("id", self.id.as_str().into())),
+            Some(("uri", self.uri.as_str().into())),
+            Some(("media_type", self.media_type.as_str().into())),
+            self.sha256
+                .as_deref()
+                .map(|sha256| ("sha256", sha256.into())),
+            self.size_bytes
+                .map(|size_bytes| ("size_bytes", size_bytes.into())),
+            self.summary
+                .as_deref()
+                .map(|summary| ("summary", summary.into())),
+        ];
+        let unknown = self
+            .unknown
+            .iter()
+            .filter(|(name, _)| !KNOWN_MEMBERS.contains(&name.as_str()));
+        let unknown = unknown.map(|(name, value)| (name.as_str(), value.clone()));
+        known.into_iter().flatten().chain(unknown)
+    }
 }
 
 impl Serialize for ArtifactRef {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("schema", &self.schema)?;
-        map.serialize_entry("id", &self.id)?;
-        map.serialize_entry("uri", &self.uri)?;
-        map.serialize_entry("media_type", &self.media_type)?;
-        if let Some(sha256) = &self.sha256 {
-            map.serialize_entry("sha256", sha256)?;
-        }
-        if let Some(size_bytes) = &self.size_bytes {
-            map.serialize_entry("size_bytes", size_bytes)?;
-        }
-        if let Some(summary) = &self.summary {
-            map.serialize_entry("summary", summary)?;
-        }
-        for (name, value) in &self.unknown {
-            map.serialize_entry(name, value)?;
-        }
-        map.end()
+        serializer.collect_map(self.members())
     }
 }
 

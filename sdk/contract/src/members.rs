@@ -35,6 +35,16 @@ pub enum MemberError {
     },
 }
 
+impl MemberError {
+    /// The same error, seen from the member that holds the value.
+    pub(crate) fn inside(self, member: String) -> Self {
+        Self::Inside {
+            member,
+            source: Box::new(self),
+        }
+    }
+}
+
 /// The members of an object.
 pub(crate) fn object(value: Value) -> Result<Map<String, Value>, MemberError> {
     match value {
@@ -76,6 +86,18 @@ pub(crate) fn take_integer(
     }
 }
 
+/// Takes a list member out of the object; absent and null give an empty list.
+pub(crate) fn take_list(
+    members: &mut Map<String, Value>,
+    member: &str,
+) -> Result<Vec<Value>, MemberError> {
+    match members.remove(member) {
+        None | Some(Value::Null) => Ok(Vec::new()),
+        Some(Value::Array(items)) => Ok(items),
+        Some(other) => Err(wrong_type(member, "a list", &other)),
+    }
+}
+
 fn wrong_type(member: &str, expected: &'static str, found: &Value) -> MemberError {
     MemberError::WrongType {
         member: member.to_owned(),
@@ -94,4 +116,29 @@ fn describe(value: &Value) -> String {
         Value::Object(_) => "an object",
     }
     .to_owned()
+}
+
+/// Writes a JSON object member by member, in the order given.
+#[derive(Debug, Default)]
+pub(crate) struct ObjectText(String);
+
+impl ObjectText {
+    /// Adds a member whose value is JSON text already.
+    pub(crate) fn raw(&mut self, name: &str, json: &str) {
+        self.0.push(if self.0.is_empty() { '{' } else { ',' });
+        self.0.push_str(&Value::from(name).to_string());
+        self.0.push(':');
+        self.0.push_str(json);
+    }
+
+    /// Adds a member.
+    pub(crate) fn value(&mut self, name: &str, value: &Value) {
+        self.raw(name, &value.to_string());
+    }
+
+    /// The object as JSON text, on one line.
+    pub(crate) fn finish(mut self) -> String {
+        self.0.push_str(if self.0.is_empty() { "{}" } else { "}" });
+        self.0
+    }
 }

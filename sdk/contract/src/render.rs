@@ -9,7 +9,7 @@
 use std::borrow::Cow;
 
 use crate::artifact::{ArtifactRef, MAX_METADATA_CHARS, shorten_digest};
-use crate::quote as go;
+use crate::go;
 
 /// What every metadata line begins with, and no line of a server's own text may begin with.
 pub const ARTIFACT_LINE_PREFIX: &str = "- artifact ";
@@ -100,7 +100,7 @@ pub(crate) fn one_line(field: &str) -> String {
 }
 
 /// Characters that could end the line or turn its direction round.
-fn breaks_the_line(c: char) -> bool {
+pub(crate) fn breaks_the_line(c: char) -> bool {
     c.is_control()
         || matches!(
             c,

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::{ARTIFACT_REF_SCHEMA, MAX_ARTIFACT_BYTES, Sha256Digest, UriParseError};
-use crate::quote as go;
+use crate::go;
 
 /// The first rule that a reference breaks.
 ///

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 
-use crate::quote as go;
+use crate::go;
 
 /// Bytes of a path that stay as they are in a URI; everything else is percent-encoded.
 const ESCAPED_IN_PATH: &AsciiSet = &NON_ALPHANUMERIC
