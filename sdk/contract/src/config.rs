@@ -127,9 +127,10 @@ impl ConfigError {
             Self::Negative { .. } => "negative",
             Self::OverCeiling { .. } => "over-ceiling",
             Self::NoTarget { .. } => "no-target",
-            Self::Url { problem: UrlProblem::Credentials | UrlProblem::TokenVariable(_), .. } => {
-                "token-env"
-            }
+            Self::Url {
+                problem: UrlProblem::Credentials | UrlProblem::TokenVariable(_),
+                ..
+            } => "token-env",
             Self::Url { .. } => "url",
         }
     }
@@ -275,7 +276,10 @@ pub struct ServerConfig {
 impl ServerConfig {
     /// An entry that starts `command`, with everything else at its default.
     pub fn new(command: impl Into<String>) -> Self {
-        Self { command: command.into(), ..Self::default() }
+        Self {
+            command: command.into(),
+            ..Self::default()
+        }
     }
 
     /// Set the arguments.
@@ -350,7 +354,10 @@ impl ServerConfig {
         put("token_env", text(&self.token_env));
         put("enabled", self.enabled.map(Value::from));
         put("timeout_seconds", self.timeout_seconds.map(Value::from));
-        put("max_response_bytes", self.max_response_bytes.map(Value::from));
+        put(
+            "max_response_bytes",
+            self.max_response_bytes.map(Value::from),
+        );
         put("max_result_chars", self.max_result_chars.map(Value::from));
         put("artifact_roots", list(&self.artifact_roots));
         Value::Object(members)
@@ -378,7 +385,10 @@ impl ServerConfig {
         let chars = not_negative(server, "max_result_chars", self.max_result_chars)?;
         if bytes > MAX_RESPONSE_BYTES_CEILING {
             let value = self.max_response_bytes.unwrap_or_default();
-            return Err(ConfigError::OverCeiling { server: name(), value });
+            return Err(ConfigError::OverCeiling {
+                server: name(),
+                value,
+            });
         }
         if self.url.is_empty() && self.command.is_empty() {
             return Err(ConfigError::NoTarget { server: name() });
@@ -403,19 +413,33 @@ impl ServerConfig {
         let floor = RESULT_CHARS_FLOOR + server.len() as u64;
         if chars < floor {
             let value = self.max_result_chars.unwrap_or_default();
-            warnings.push(ConfigWarning::Raised { server: name(), value, floor });
+            warnings.push(ConfigWarning::Raised {
+                server: name(),
+                value,
+                floor,
+            });
         }
         if !self.url.is_empty() {
-            self.check_url().map_err(|problem| ConfigError::Url { server: name(), problem })?;
+            self.check_url().map_err(|problem| ConfigError::Url {
+                server: name(),
+                problem,
+            })?;
             let has_token = variable(&self.token_env).is_some_and(|token| !token.is_empty());
             if !self.token_env.is_empty() && !has_token {
                 let variable = self.token_env.clone();
-                warnings.push(ConfigWarning::NoToken { server: name(), variable });
+                warnings.push(ConfigWarning::NoToken {
+                    server: name(),
+                    variable,
+                });
             }
         }
         let limits = Limits {
             timeout: Duration::from_secs(timeout),
-            max_response_bytes: if bytes == 0 { DEFAULT_MAX_RESPONSE_BYTES } else { bytes },
+            max_response_bytes: if bytes == 0 {
+                DEFAULT_MAX_RESPONSE_BYTES
+            } else {
+                bytes
+            },
             max_result_chars: usize::try_from(chars.max(floor)).unwrap_or(usize::MAX),
         };
         Ok(Effective::Enabled { limits, warnings })
@@ -423,18 +447,28 @@ impl ServerConfig {
 
     fn check_url(&self) -> Result<(), UrlProblem> {
         let url = || self.url.clone();
-        let (scheme, rest) =
-            self.url.split_once(':').ok_or_else(|| UrlProblem::Scheme(String::new()))?;
+        let (scheme, rest) = self
+            .url
+            .split_once(':')
+            .ok_or_else(|| UrlProblem::Scheme(String::new()))?;
         let is_scheme = scheme.starts_with(|first: char| first.is_ascii_alphabetic())
-            && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
-        if !is_scheme || self.url.contains(|character: char| character.is_ascii_control()) {
+            && scheme
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
+        if !is_scheme
+            || self
+                .url
+                .contains(|character: char| character.is_ascii_control())
+        {
             return Err(UrlProblem::Unparseable(url()));
         }
         let scheme = scheme.to_ascii_lowercase();
         if scheme != "http" && scheme != "https" {
             return Err(UrlProblem::Scheme(scheme));
         }
-        let authority = rest.strip_prefix("//").and_then(|rest| rest.split(['/', '?', '#']).next());
+        let authority = rest
+            .strip_prefix("//")
+            .and_then(|rest| rest.split(['/', '?', '#']).next());
         let (user, host) = match authority.map(|authority| authority.rsplit_once('@')) {
             Some(Some((user, host))) => (Some(user), host),
             Some(None) => (None, authority.unwrap_or_default()),
@@ -456,9 +490,8 @@ impl ServerConfig {
 fn is_token_variable(name: &str) -> bool {
     name.len() <= MAX_TOKEN_ENV_CHARS
         && name.strip_prefix("MCP_").is_some_and(|rest| {
-            rest.bytes().all(|byte| {
-                byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_'
-            })
+            rest.bytes()
+                .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
         })
 }
 
@@ -468,8 +501,11 @@ fn not_negative(
     value: Option<i64>,
 ) -> Result<u64, ConfigError> {
     let value = value.unwrap_or_default();
-    u64::try_from(value)
-        .map_err(|_| ConfigError::Negative { server: server.to_owned(), setting, value })
+    u64::try_from(value).map_err(|_| ConfigError::Negative {
+        server: server.to_owned(),
+        setting,
+        value,
+    })
 }
 
 /// The value, its default if it is 0, or its cap with a warning.
@@ -486,7 +522,12 @@ fn clamped(
     }
     if value > cap {
         let value = i64::try_from(value).unwrap_or(i64::MAX);
-        warnings.push(ConfigWarning::Clamped { server: server.to_owned(), setting, value, cap });
+        warnings.push(ConfigWarning::Clamped {
+            server: server.to_owned(),
+            setting,
+            value,
+            cap,
+        });
         return cap;
     }
     value
@@ -505,7 +546,11 @@ impl Fields {
         let is = |field: &str| decode::names_field(name, field);
         let config = &mut self.config;
         if is("command") {
-            decoder.string(value, STRING.at("struct field ServerConfig.command"), &mut config.command);
+            decoder.string(
+                value,
+                STRING.at("struct field ServerConfig.command"),
+                &mut config.command,
+            );
         } else if is("args") {
             let place = Place::new("struct field ServerConfig.args", "[]string");
             decoder.list(value, place, &mut self.args, |decoder, item, text| {
@@ -514,7 +559,11 @@ impl Fields {
         } else if is("env") {
             read_environment(decoder, value, &mut config.env);
         } else if is("url") {
-            decoder.string(value, STRING.at("struct field ServerConfig.url"), &mut config.url);
+            decoder.string(
+                value,
+                STRING.at("struct field ServerConfig.url"),
+                &mut config.url,
+            );
         } else if is("token_env") {
             let place = STRING.at("struct field ServerConfig.token_env");
             decoder.string(value, place, &mut config.token_env);
@@ -534,11 +583,22 @@ impl Fields {
             read_limit(decoder, value, place, &mut config.max_result_chars);
         } else if is("artifact_roots") {
             let place = Place::new("struct field ServerConfig.artifact_roots", "[]string");
-            decoder.list(value, place, &mut self.artifact_roots, |decoder, item, text| {
-                decoder.string(item, STRING.at("struct field ServerConfig.artifact_roots"), text);
-            });
+            decoder.list(
+                value,
+                place,
+                &mut self.artifact_roots,
+                |decoder, item, text| {
+                    decoder.string(
+                        item,
+                        STRING.at("struct field ServerConfig.artifact_roots"),
+                        text,
+                    );
+                },
+            );
         } else {
-            config.unknown.insert(name.to_owned(), decode::to_value(value));
+            config
+                .unknown
+                .insert(name.to_owned(), decode::to_value(value));
         }
     }
 
@@ -606,10 +666,14 @@ impl OdekConfig {
         let mut config = Self::default();
         for (name, value) in decoder.members(&json, Place::new("value", "config.Config")) {
             if decode::names_field(name, "mcp_servers") {
-                let place =
-                    Place::new("struct field Config.mcp_servers", "map[string]config.ServerConfig");
+                let place = Place::new(
+                    "struct field Config.mcp_servers",
+                    "map[string]config.ServerConfig",
+                );
                 for (server, entry) in decoder.members(value, place) {
-                    config.servers.insert(server.clone(), ServerConfig::read(&mut decoder, entry));
+                    config
+                        .servers
+                        .insert(server.clone(), ServerConfig::read(&mut decoder, entry));
                 }
             } else {
                 config.unknown.insert(name.clone(), decode::to_value(value));
@@ -626,8 +690,11 @@ impl OdekConfig {
     /// The file as JSON, unknown members included.
     pub fn to_json(&self) -> Value {
         let mut members = self.unknown.clone();
-        let servers: Map<String, Value> =
-            self.servers.iter().map(|(name, server)| (name.clone(), server.to_json())).collect();
+        let servers: Map<String, Value> = self
+            .servers
+            .iter()
+            .map(|(name, server)| (name.clone(), server.to_json()))
+            .collect();
         members.insert("mcp_servers".to_owned(), Value::Object(servers));
         Value::Object(members)
     }
@@ -662,35 +729,73 @@ mod tests {
     fn limits_are_integer_literals() {
         for literal in ["30.0", "1e2", "\"30\"", "9223372036854775808", "[]", "true"] {
             let error = read(&format!(r#"{{"timeout_seconds":{literal}}}"#)).unwrap_err();
-            assert!(error.contains("ServerConfig.timeout_seconds of type int"), "{error}");
+            assert!(
+                error.contains("ServerConfig.timeout_seconds of type int"),
+                "{error}"
+            );
         }
-        assert_eq!(read(r#"{"timeout_seconds":-0}"#).unwrap().timeout_seconds, Some(0));
+        assert_eq!(
+            read(r#"{"timeout_seconds":-0}"#).unwrap().timeout_seconds,
+            Some(0)
+        );
     }
 
     fn url_problem(url: &str, token_env: &str) -> Option<String> {
-        let config =
-            ServerConfig { url: url.into(), token_env: token_env.into(), ..Default::default() };
-        config.effective("s", |_| Some("t".into())).err().map(|error| error.reason().to_owned())
+        let config = ServerConfig {
+            url: url.into(),
+            token_env: token_env.into(),
+            ..Default::default()
+        };
+        config
+            .effective("s", |_| Some("t".into()))
+            .err()
+            .map(|error| error.reason().to_owned())
     }
 
     #[test]
     fn urls_are_http_with_a_host_and_without_credentials() {
         assert_eq!(url_problem("HTTPS://example.test:8080/x?q#f", ""), None);
-        for url in ["ftp://a", "http:", "http:///x", "http:a", "//a", "a", "ht tp://a"] {
+        for url in [
+            "ftp://a",
+            "http:",
+            "http:///x",
+            "http:a",
+            "//a",
+            "a",
+            "ht tp://a",
+        ] {
             assert_eq!(url_problem(url, ""), Some("url".into()), "{url}");
         }
         assert_eq!(url_problem("http://u@a", ""), Some("token-env".into()));
         assert_eq!(url_problem("http://a", "MCP_TOKEN_1"), None);
-        for variable in ["TOKEN", "MCP-X", "MCP_x", &format!("MCP_{}", "X".repeat(61))] {
-            assert_eq!(url_problem("http://a", variable), Some("token-env".into()), "{variable}");
+        for variable in [
+            "TOKEN",
+            "MCP-X",
+            "MCP_x",
+            &format!("MCP_{}", "X".repeat(61)),
+        ] {
+            assert_eq!(
+                url_problem("http://a", variable),
+                Some("token-env".into()),
+                "{variable}"
+            );
         }
     }
 
     #[test]
     fn the_server_name_comes_first_and_enabled_before_it() {
-        let config = ServerConfig { timeout_seconds: Some(-1), ..Default::default() };
-        assert_eq!(config.effective("a b", |_| None).unwrap_err().reason(), "bad-character");
-        let disabled = ServerConfig { enabled: Some(false), ..config };
+        let config = ServerConfig {
+            timeout_seconds: Some(-1),
+            ..Default::default()
+        };
+        assert_eq!(
+            config.effective("a b", |_| None).unwrap_err().reason(),
+            "bad-character"
+        );
+        let disabled = ServerConfig {
+            enabled: Some(false),
+            ..config
+        };
         assert_eq!(disabled.effective("a b", |_| None), Ok(Effective::Disabled));
     }
 
@@ -699,7 +804,10 @@ mod tests {
         let text = r#"{"model":"m","mcp_servers":{"a":{"command":"x","new":[1]},"b":{"url":"u"}}}"#;
         let config = OdekConfig::from_json(text.as_bytes()).unwrap();
         assert_eq!(config.servers.len(), 2);
-        assert_eq!(config.to_json(), serde_json::from_str::<Value>(text).unwrap());
+        assert_eq!(
+            config.to_json(),
+            serde_json::from_str::<Value>(text).unwrap()
+        );
     }
 
     proptest! {

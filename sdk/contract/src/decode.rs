@@ -69,6 +69,14 @@ impl Decoder {
         }
     }
 
+    pub(crate) fn boolean(&mut self, json: &Json, place: Place, field: &mut bool) {
+        match json {
+            Json::Null => {}
+            Json::Bool(value) => *field = *value,
+            other => self.mismatch(other, place),
+        }
+    }
+
     /// An integer literal of 64 bits: no fraction and no exponent.
     pub(crate) fn integer(&mut self, json: &Json, place: Place, field: &mut Option<i64>) {
         match json {

@@ -70,8 +70,11 @@ pub enum EnvironmentError {
 /// assert!(!is_secret_name("API.KEY") && !is_secret_name("SIGNING_KEY"));
 /// ```
 pub fn is_secret_name(name: &str) -> bool {
-    let folded: String =
-        name.chars().map(upper).filter(|&character| character != '-' && character != '_').collect();
+    let folded: String = name
+        .chars()
+        .map(upper)
+        .filter(|&character| character != '-' && character != '_')
+        .collect();
     SECRET_PARTS.iter().any(|part| folded.contains(part))
 }
 
@@ -112,17 +115,24 @@ pub fn child_environment(
             child.insert(name.clone(), value.clone());
         }
     }
-    Ok(child.into_iter().map(|(name, value)| as_received(name, value)).collect())
+    Ok(child
+        .into_iter()
+        .map(|(name, value)| as_received(name, value))
+        .collect())
 }
 
 /// The split between name and value that the started process sees: at the first `=` that is not
 /// the first character.
 fn as_received(name: String, value: String) -> (String, String) {
-    let split = name.char_indices().skip(1).find(|&(_, character)| character == '=');
+    let split = name
+        .char_indices()
+        .skip(1)
+        .find(|&(_, character)| character == '=');
     match split {
-        Some((position, _)) => {
-            (name[..position].to_owned(), format!("{}={value}", &name[position + 1..]))
-        }
+        Some((position, _)) => (
+            name[..position].to_owned(),
+            format!("{}={value}", &name[position + 1..]),
+        ),
         None => (name, value),
     }
 }
@@ -137,7 +147,14 @@ mod tests {
             assert!(is_secret_name(name), "{name}");
         }
         // The sharp s has no single upper-case letter, so it does not become two of them.
-        for name in ["pa\u{df}word", "T\u{d3}KEN", "\u{ff34}OKEN", "KEY", "AUTH", "PASS"] {
+        for name in [
+            "pa\u{df}word",
+            "T\u{d3}KEN",
+            "\u{ff34}OKEN",
+            "KEY",
+            "AUTH",
+            "PASS",
+        ] {
             assert!(!is_secret_name(name), "{name}");
         }
     }

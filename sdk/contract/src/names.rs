@@ -142,12 +142,14 @@ fn first_offence(name: &str) -> Option<Offence> {
     if name.contains(SEPARATOR) {
         return Some(Offence::Separator);
     }
-    let is_allowed = |character: char| {
-        character.is_ascii_alphanumeric() || character == '_' || character == '-'
-    };
+    let is_allowed =
+        |character: char| character.is_ascii_alphanumeric() || character == '_' || character == '-';
     name.char_indices()
         .find(|&(_, character)| !is_allowed(character))
-        .map(|(position, character)| Offence::Character { character, position })
+        .map(|(position, character)| Offence::Character {
+            character,
+            position,
+        })
 }
 
 /// Check a tool's name: 1 to 64 bytes, ASCII letters, digits, `_` and `-`, no `__`.
@@ -170,9 +172,10 @@ pub fn validate_tool_name(name: &str) -> Result<(), NameError> {
         Some(Offence::Empty) => Err(NameError::EmptyTool),
         Some(Offence::TooLong) => Err(NameError::LongTool { name: named() }),
         Some(Offence::Separator) => Err(NameError::SeparatorInTool { name: named() }),
-        Some(Offence::Character { character, .. }) => {
-            Err(NameError::CharacterInTool { name: named(), character })
-        }
+        Some(Offence::Character { character, .. }) => Err(NameError::CharacterInTool {
+            name: named(),
+            character,
+        }),
     }
 }
 
@@ -188,9 +191,14 @@ pub fn validate_server_name(name: &str) -> Result<(), NameError> {
         Some(Offence::Empty) => Err(NameError::EmptyServer),
         Some(Offence::TooLong) => Err(NameError::LongServer { name: named() }),
         Some(Offence::Separator) => Err(NameError::SeparatorInServer { name: named() }),
-        Some(Offence::Character { character, position }) => {
-            Err(NameError::CharacterInServer { name: named(), character, position })
-        }
+        Some(Offence::Character {
+            character,
+            position,
+        }) => Err(NameError::CharacterInServer {
+            name: named(),
+            character,
+            position,
+        }),
     }
 }
 
@@ -300,7 +308,9 @@ impl QualifiedName {
 
     /// What is wrong with a name that is longer than model providers take.
     pub fn provider_warning(&self) -> Option<LongQualifiedName> {
-        (self.0.len() > PROVIDER_NAME_LIMIT).then(|| LongQualifiedName { name: self.0.clone() })
+        (self.0.len() > PROVIDER_NAME_LIMIT).then(|| LongQualifiedName {
+            name: self.0.clone(),
+        })
     }
 }
 
@@ -325,8 +335,16 @@ mod tests {
             ("é__", "double-underscore"),
             ("é_", "bad-character"),
         ] {
-            assert_eq!(validate_tool_name(name).unwrap_err().reason(), reason, "{name}");
-            assert_eq!(validate_server_name(name).unwrap_err().reason(), reason, "{name}");
+            assert_eq!(
+                validate_tool_name(name).unwrap_err().reason(),
+                reason,
+                "{name}"
+            );
+            assert_eq!(
+                validate_server_name(name).unwrap_err().reason(),
+                reason,
+                "{name}"
+            );
         }
     }
 
@@ -341,12 +359,21 @@ mod tests {
         assert!(is_reserved_tool_name("shell"));
         assert!(!is_reserved_tool_name("Shell"));
         assert!(!is_reserved_tool_name("web_search"));
-        assert!(RESERVED_TOOL_NAMES.iter().all(|name| validate_tool_name(name).is_ok()));
+        assert!(
+            RESERVED_TOOL_NAMES
+                .iter()
+                .all(|name| validate_tool_name(name).is_ok())
+        );
     }
 
     #[test]
     fn names_are_checked_when_they_are_read() {
-        assert_eq!(serde_json::from_str::<ToolName>(r#""echo""#).unwrap().as_str(), "echo");
+        assert_eq!(
+            serde_json::from_str::<ToolName>(r#""echo""#)
+                .unwrap()
+                .as_str(),
+            "echo"
+        );
         let error = serde_json::from_str::<ToolName>(r#""a b""#).unwrap_err();
         assert!(error.to_string().contains("invalid character"), "{error}");
     }
@@ -354,7 +381,10 @@ mod tests {
     #[test]
     fn long_qualified_names_are_warned_about() {
         let qualified = |tool: &str| {
-            QualifiedName::new(&ServerName::new("server").unwrap(), &ToolName::new(tool).unwrap())
+            QualifiedName::new(
+                &ServerName::new("server").unwrap(),
+                &ToolName::new(tool).unwrap(),
+            )
         };
         let exact = qualified(&"t".repeat(56));
         assert_eq!(exact.as_str().len(), 64);
