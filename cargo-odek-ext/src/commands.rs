@@ -1,0 +1,3 @@
+//! One module for each verb.
+
+pub(crate) mod new;

@@ -1,0 +1,213 @@
+//! Every failure that is not a bug of the command, with its exit code.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use serde::Serialize;
+use thiserror::Error;
+
+use crate::project_name::NameError;
+use crate::scaffold::templates::RenderError;
+
+/// What kind of failure an error is; decides the exit code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Kind {
+    /// The command line asks for something that cannot be done.
+    Usage,
+    /// The machine, the file system or a missing program stands in the way.
+    Environment,
+    /// The user stopped the command.
+    Interrupted,
+}
+
+impl Kind {
+    fn exit_code(self) -> u8 {
+        match self {
+            Kind::Usage => 2,
+            Kind::Environment => 3,
+            // What a shell reports for a program that Ctrl-C ended.
+            Kind::Interrupted => 130,
+        }
+    }
+}
+
+/// A failure that is the fault of the input or of the environment.
+#[derive(Debug, Error)]
+pub(crate) enum ExpectedError {
+    #[error("`{}` already exists and is not a directory", path.display())]
+    DestinationIsNotADirectory { path: PathBuf },
+
+    #[error("the directory `{}` is not empty", path.display())]
+    DestinationNotEmpty { path: PathBuf },
+
+    #[error("the directory `{}` is in use as the current directory, so it cannot be created anew", path.display())]
+    DestinationIsCurrentDirectory { path: PathBuf },
+
+    #[error("`{}` ends in no name for the directory to create", path.display())]
+    DestinationHasNoName { path: PathBuf },
+
+    #[error("{source}")]
+    InvalidName {
+        #[source]
+        source: NameError,
+        origin: NameOrigin,
+    },
+
+    #[error("the {field} {value:?} {problem}")]
+    InvalidText {
+        field: &'static str,
+        value: String,
+        problem: &'static str,
+    },
+
+    #[error("`{}` is no checkout of the SDK: it holds no `sdk/server/Cargo.toml`", path.display())]
+    NoSdkCheckout { path: PathBuf },
+
+    #[error("the path `{}` is not valid UTF-8, so `Cargo.toml` cannot name it", path.display())]
+    PathNotUtf8 { path: PathBuf },
+
+    #[error("cannot {action} `{}`: {source}", path.display())]
+    File {
+        action: &'static str,
+        path: PathBuf,
+        source: io::Error,
+    },
+
+    #[error("`git` is not on the PATH, so no repository can be initialised")]
+    GitMissing,
+
+    #[error("`git init` failed in `{}`: {message}", path.display())]
+    GitFailed { path: PathBuf, message: String },
+
+    #[error("the workspace manifest `{}` cannot take a new member: {problem}", path.display())]
+    WorkspaceManifest { path: PathBuf, problem: String },
+
+    #[error("{source}; this is a bug of `cargo odek-ext`")]
+    Template {
+        #[source]
+        source: RenderError,
+    },
+
+    #[error("cannot ask on the terminal: {source}")]
+    Prompt { source: io::Error },
+
+    #[error("cannot watch for interrupts: {source}")]
+    Signals { source: io::Error },
+
+    #[error("cannot write the result to standard output: {source}")]
+    WriteResult { source: io::Error },
+
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// Where a project name came from; decides the advice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NameOrigin {
+    /// Given with `--name`.
+    Flag,
+    /// Derived from the last part of the path.
+    Path,
+}
+
+impl ExpectedError {
+    pub(crate) fn file(action: &'static str, path: &Path, source: io::Error) -> Self {
+        ExpectedError::File {
+            action,
+            path: path.to_owned(),
+            source,
+        }
+    }
+
+    pub(crate) fn write_result(source: io::Error) -> Self {
+        ExpectedError::WriteResult { source }
+    }
+
+    pub(crate) fn kind(&self) -> Kind {
+        match self {
+            ExpectedError::DestinationIsNotADirectory { .. }
+            | ExpectedError::DestinationNotEmpty { .. }
+            | ExpectedError::DestinationIsCurrentDirectory { .. }
+            | ExpectedError::DestinationHasNoName { .. }
+            | ExpectedError::InvalidName { .. }
+            | ExpectedError::InvalidText { .. }
+            | ExpectedError::NoSdkCheckout { .. }
+            | ExpectedError::PathNotUtf8 { .. } => Kind::Usage,
+            ExpectedError::File { .. }
+            | ExpectedError::GitMissing
+            | ExpectedError::GitFailed { .. }
+            | ExpectedError::WorkspaceManifest { .. }
+            | ExpectedError::Template { .. }
+            | ExpectedError::Prompt { .. }
+            | ExpectedError::Signals { .. }
+            | ExpectedError::WriteResult { .. } => Kind::Environment,
+            ExpectedError::Interrupted => Kind::Interrupted,
+        }
+    }
+
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        ExitCode::from(self.kind().exit_code())
+    }
+
+    /// What to change, where that is not obvious from the message.
+    pub(crate) fn hint(&self) -> Option<String> {
+        match self {
+            ExpectedError::DestinationIsNotADirectory { .. }
+            | ExpectedError::DestinationNotEmpty { .. } => {
+                Some("give a path that does not exist yet".to_owned())
+            }
+            ExpectedError::DestinationIsCurrentDirectory { .. } => {
+                Some("run the command from the parent directory".to_owned())
+            }
+            ExpectedError::DestinationHasNoName { .. } => {
+                Some("give the path of a directory to create, such as `log-analyzer`".to_owned())
+            }
+            ExpectedError::InvalidName { source, origin } => {
+                let name = source.suggestion().unwrap_or("log-analyzer");
+                Some(match origin {
+                    NameOrigin::Flag => format!("`{name}` would be accepted"),
+                    NameOrigin::Path => {
+                        format!("give another name with `--name`, such as `--name {name}`")
+                    }
+                })
+            }
+            ExpectedError::NoSdkCheckout { .. } => {
+                Some("`--sdk-path` takes the top directory of a checkout".to_owned())
+            }
+            ExpectedError::GitMissing => Some("install git, or pass `--vcs none`".to_owned()),
+            ExpectedError::WorkspaceManifest { .. } => Some(
+                "repair that manifest, or create the extension outside of its directory".to_owned(),
+            ),
+            _ => None,
+        }
+    }
+
+    /// The form of `--format json`.
+    pub(crate) fn document(&self) -> ErrorDocument {
+        ErrorDocument {
+            error: ErrorBody {
+                kind: self.kind(),
+                message: self.to_string(),
+                hint: self.hint(),
+                exit_code: self.kind().exit_code(),
+            },
+        }
+    }
+}
+
+/// What `--format json` prints for a failure: `{"error": {...}}`.
+#[derive(Debug, Serialize)]
+pub(crate) struct ErrorDocument {
+    error: ErrorBody,
+}
+
+#[derive(Debug, Serialize)]
+struct ErrorBody {
+    kind: Kind,
+    message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
+    exit_code: u8,
+}

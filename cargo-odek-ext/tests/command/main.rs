@@ -1,0 +1,10 @@
+//! Runs the real binary.
+
+// A helper that fails is a test that fails.
+#![allow(clippy::unwrap_used)]
+
+mod new;
+mod new_refusals;
+mod new_whole_or_nothing;
+mod report_template;
+mod support;
