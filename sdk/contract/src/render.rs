@@ -86,8 +86,15 @@ pub fn metadata_line(artifact: &ArtifactRef) -> String {
     line
 }
 
-/// A field as a metadata line shows it: on one line and bounded.
-pub(crate) fn one_line(field: &str) -> String {
+/// A field as a metadata line shows it: on one line, and cut after [`MAX_METADATA_CHARS`]
+/// characters (host facts, section 4, "Metadata lines").
+///
+/// ```
+/// use odek_contract::render::one_line;
+///
+/// assert_eq!(one_line("two\nlines"), "two lines");
+/// ```
+pub fn one_line(field: &str) -> String {
     let (kept, rest) = split_chars(field, MAX_METADATA_CHARS);
     let mut line: String = kept
         .chars()
