@@ -1,0 +1,1 @@
+//! What the output of the macros names. Not for anything else.

@@ -1,0 +1,245 @@
+//! One tool call, from its request to its answer.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use serde::Serialize;
+use serde_json::{Value, value::RawValue};
+use tokio::{runtime::Handle, task, time};
+
+use crate::{
+    context::ToolContext,
+    extension::{PanicDetail, Parts},
+    long_text,
+    result::{Content, ToolError, ToolResult},
+    serve::{
+        in_flight::InFlight,
+        message::{INVALID_PARAMS, INVALID_REQUEST, Id, Rejection},
+        output::Output,
+        panics,
+    },
+    tool::{Function, RawArguments, Tool},
+};
+
+/// Runs tools and sends their answers.
+pub(crate) struct Calls {
+    runtime: Handle,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    parts: Arc<Parts>,
+    output: Arc<Output>,
+    in_flight: Arc<InFlight>,
+}
+
+impl Calls {
+    pub(crate) fn new(
+        runtime: Handle,
+        parts: &Arc<Parts>,
+        output: &Arc<Output>,
+        in_flight: &Arc<InFlight>,
+    ) -> Self {
+        let shared = Shared {
+            parts: Arc::clone(parts),
+            output: Arc::clone(output),
+            in_flight: Arc::clone(in_flight),
+        };
+        Self {
+            runtime,
+            shared: Arc::new(shared),
+        }
+    }
+
+    /// Start a call; it is answered when it is done.
+    pub(crate) fn start(&self, id: Id, name: &str, arguments: Option<&RawValue>) {
+        let Some(tool) = self.shared.parts.registry.get(name).map(Arc::clone) else {
+            let problem = self.shared.parts.registry.unknown_tool(name);
+            self.shared
+                .output
+                .send(Rejection::new(Some(id), INVALID_PARAMS, problem).to_line());
+            return;
+        };
+        let Some(cancellation) = self.shared.in_flight.begin_call(&id) else {
+            let problem = format!("a call with the id {id} is still open");
+            self.shared
+                .output
+                .send(Rejection::new(Some(id), INVALID_REQUEST, problem).to_line());
+            return;
+        };
+        let context = ToolContext::new(
+            Arc::clone(&self.shared.parts.name),
+            tool.name().into(),
+            self.shared.parts.artifacts.clone(),
+            cancellation.clone(),
+            tool.attributes
+                .timeout
+                .and_then(|limit| Instant::now().checked_add(limit)),
+        );
+        let arguments = arguments.map(ToOwned::to_owned);
+        let shared = Arc::clone(&self.shared);
+        self.runtime.spawn(async move {
+            let outcome = run(&tool, arguments, context).await;
+            // A plain function goes on after its time; this tells it that it need not.
+            if matches!(outcome, Outcome::TimedOut(_)) {
+                cancellation.cancel();
+            }
+            if shared.in_flight.conclude_call(&id) {
+                shared.answer(&id, &tool, outcome);
+            }
+            shared.in_flight.end();
+        });
+    }
+}
+
+/// How a call ended.
+enum Outcome {
+    Returned(Result<ToolResult, ToolError>),
+    Panicked(String),
+    TimedOut(Duration),
+}
+
+async fn run(tool: &Tool, arguments: RawArguments, context: ToolContext) -> Outcome {
+    let running = run_function(&tool.function, arguments, context);
+    let returned = match tool.attributes.timeout {
+        None => running.await,
+        Some(limit) => match time::timeout(limit, running).await {
+            Ok(returned) => returned,
+            Err(_) => return Outcome::TimedOut(limit),
+        },
+    };
+    match returned {
+        Ok(result) => Outcome::Returned(result),
+        Err(panic) => Outcome::Panicked(panic),
+    }
+}
+
+/// Run the tool's function where it wants to run. A panic is its message.
+async fn run_function(
+    function: &Function,
+    arguments: RawArguments,
+    context: ToolContext,
+) -> Result<Result<ToolResult, ToolError>, String> {
+    match function {
+        Function::Async(function) => {
+            panics::caught_async(async { function(arguments, context).await }).await
+        }
+        Function::Blocking(function) => {
+            let function = Arc::clone(function);
+            let work = move || panics::caught(|| function(arguments, context));
+            task::spawn_blocking(work)
+                .await
+                .unwrap_or_else(|error| Err(error.to_string()))
+        }
+    }
+}
+
+impl Shared {
+    fn answer(&self, id: &Id, tool: &Tool, outcome: Outcome) {
+        // Attaching a long text writes a file, and encoding a large one takes a while.
+        let content = task::block_in_place(|| panics::caught(|| self.content(tool, outcome)));
+        let content = content.unwrap_or_else(|panic| self.panicked(tool, &panic));
+        self.output.send(self.line(id, tool, &content));
+    }
+
+    fn content(&self, tool: &Tool, outcome: Outcome) -> Content {
+        let result = match outcome {
+            Outcome::Returned(result) => result,
+            Outcome::Panicked(panic) => return self.panicked(tool, &panic),
+            Outcome::TimedOut(limit) => {
+                return Content::error(format!(
+                    "tool {:?} did not finish within its time limit of {limit:?} and was stopped; \
+                     what it has done so far may have taken effect",
+                    tool.name()
+                ));
+            }
+        };
+        result
+            .and_then(|result| {
+                let policy = self.parts.policy.long_text;
+                long_text::fit(result, tool.name(), policy, &self.parts.artifacts)
+            })
+            .and_then(ToolResult::into_content)
+            .unwrap_or_else(|error| Content::error(error.to_string()))
+    }
+
+    fn panicked(&self, tool: &Tool, panic: &str) -> Content {
+        let detail = match self.parts.policy.panic_detail {
+            PanicDetail::Withhold => "; the server's standard error says why".to_owned(),
+            PanicDetail::Include => format!(": {panic}"),
+        };
+        Content::error(format!(
+            "tool {:?} panicked{detail}. The server goes on and other calls are not affected",
+            tool.name()
+        ))
+    }
+
+    /// The answer's line; for one that the host could not read, a tool error that says so.
+    fn line(&self, id: &Id, tool: &Tool, content: &Content) -> Vec<u8> {
+        let line = encode(id, content);
+        let Some(limit) = self.output.limit_exceeded_by(&line) else {
+            return line;
+        };
+        let problem = format!(
+            "the result of tool {:?} makes an answer of {} bytes; the host reads at most {limit} \
+             bytes, set by max_response_bytes, and would close the connection on a longer one. \
+             Ask for less, or let the tool attach the data as an artifact",
+            tool.name(),
+            line.len() - 1
+        );
+        encode(id, &Content::error(problem))
+    }
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    jsonrpc: &'static str,
+    id: &'a RawValue,
+    result: CallResult<'a>,
+}
+
+#[derive(Serialize)]
+struct CallResult<'a> {
+    content: [TextItem<'a>; 1],
+    #[serde(rename = "structuredContent", skip_serializing_if = "Option::is_none")]
+    structured: Option<&'a Value>,
+    #[serde(rename = "isError", skip_serializing_if = "std::ops::Not::not")]
+    is_error: bool,
+}
+
+#[derive(Serialize)]
+struct TextItem<'a> {
+    r#type: &'static str,
+    text: &'a str,
+}
+
+fn encode(id: &Id, content: &Content) -> Vec<u8> {
+    let result = CallResult {
+        content: [TextItem {
+            r#type: "text",
+            text: &content.text,
+        }],
+        structured: content.structured.as_ref(),
+        is_error: content.is_error,
+    };
+    let mut line = Vec::with_capacity(content.text.len() + 128);
+    let encoded = serde_json::from_str(id.as_json()).and_then(|id| {
+        serde_json::to_writer(
+            &mut line,
+            &Answer {
+                jsonrpc: "2.0",
+                id,
+                result,
+            },
+        )
+    });
+    if let Err(error) = encoded {
+        // Only a value with keys that are no text could get here.
+        let problem = format!("the result cannot be written as JSON: {error}");
+        return Rejection::new(Some(id.clone()), INVALID_REQUEST, problem).to_line();
+    }
+    line.push(b'\n');
+    line
+}
