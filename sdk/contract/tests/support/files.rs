@@ -28,7 +28,11 @@ impl CaseFolder {
     pub fn new() -> Self {
         let guard = tempfile::tempdir().expect("a temporary directory");
         let path = fs::canonicalize(guard.path()).expect("the directory just made");
-        Self { path, restricted: Vec::new(), _guard: guard }
+        Self {
+            path,
+            restricted: Vec::new(),
+            _guard: guard,
+        }
     }
 
     /// A directory with the files of a case, or the first of its needs that this machine does not
@@ -64,7 +68,10 @@ impl CaseFolder {
     }
 
     fn text(&self) -> String {
-        self.path.to_str().expect("a temporary directory has a plain name").to_owned()
+        self.path
+            .to_str()
+            .expect("a temporary directory has a plain name")
+            .to_owned()
     }
 
     fn meet(&self, need: &str) -> Result<(), String> {
@@ -72,7 +79,7 @@ impl CaseFolder {
         fs::write(&probe, "x").expect("a file in the directory just made");
         let met = match need {
             "unprivileged" => {
-                fs::set_permissions(&probe, Permissions::from_mode(0)).expect("own file");
+                fs::set_permissions(&probe, Permissions::from_mode(0o000)).expect("own file");
                 File::open(&probe).is_err()
             }
             "case-sensitive-names" => !self.path.join(".PROBE-E\u{301}").exists(),
@@ -89,7 +96,9 @@ impl CaseFolder {
             self.make_one(file);
         }
         for file in files.iter().rev() {
-            let Some(mode) = file["mode"].as_str() else { continue };
+            let Some(mode) = file["mode"].as_str() else {
+                continue;
+            };
             let mode = u32::from_str_radix(mode, 8).expect("an octal mode");
             let path = self.place_of(file);
             fs::set_permissions(&path, Permissions::from_mode(mode)).expect("own file");
@@ -107,7 +116,9 @@ impl CaseFolder {
         } else if let Some(content) = file["content_b64"].as_str() {
             write_new(&path, &decode_base64(content));
         } else if let Some(size) = file["sparse_size"].as_u64() {
-            File::create_new(&path).and_then(|file| file.set_len(size)).expect("a sparse file");
+            File::create_new(&path)
+                .and_then(|file| file.set_len(size))
+                .expect("a sparse file");
         } else if let Some(target) = file["symlink"].as_str() {
             symlink(self.fill_in(target), &path).expect("a symbolic link");
         } else if let Some(target) = file["hardlink"].as_str() {
@@ -115,7 +126,10 @@ impl CaseFolder {
         } else if file["dir"].as_bool() == Some(true) {
             fs::create_dir_all(&path).expect("a directory");
         } else if file["fifo"].as_bool() == Some(true) {
-            let status = Command::new("mkfifo").arg(&path).status().expect("the mkfifo program");
+            let status = Command::new("mkfifo")
+                .arg(&path)
+                .status()
+                .expect("the mkfifo program");
             assert!(status.success(), "mkfifo failed for {}", path.display());
         } else {
             panic!("the vectors have a kind of file that is not known here: {file}");
@@ -123,7 +137,8 @@ impl CaseFolder {
     }
 
     fn place_of(&self, file: &Value) -> PathBuf {
-        self.path.join(file["path"].as_str().expect("a file has a path"))
+        self.path
+            .join(file["path"].as_str().expect("a file has a path"))
     }
 }
 
@@ -137,8 +152,11 @@ impl Drop for CaseFolder {
 }
 
 fn write_new(path: &Path, content: &[u8]) {
-    let mut file =
-        OpenOptions::new().write(true).create_new(true).open(path).expect("a new file");
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(path)
+        .expect("a new file");
     file.write_all(content).expect("room for a small file");
 }
 
@@ -148,7 +166,10 @@ pub fn decode_base64(text: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     let (mut bits, mut count) = (0_u32, 0);
     for letter in text.bytes().filter(|letter| *letter != b'=') {
-        let value = ALPHABET.iter().position(|known| *known == letter).expect("a base64 letter");
+        let value = ALPHABET
+            .iter()
+            .position(|known| *known == letter)
+            .expect("a base64 letter");
         bits = (bits << 6) | u32::try_from(value).expect("below 64");
         count += 6;
         if count >= 8 {
