@@ -91,15 +91,15 @@ const KNOWN_MEMBERS: [&str; 7] = [
 /// back, as the contract's additive rule asks.
 #[derive(Debug, Clone, PartialEq, Eq, Default, JsonSchema)]
 pub struct ArtifactRef {
-    /// Schema name; exactly [`ARTIFACT_REF_SCHEMA`].
+    /// Schema name; exactly `odek.artifact-ref/v1`.
     #[schemars(extend("const" = ARTIFACT_REF_SCHEMA))]
     pub schema: String,
     /// Identifier of the reference, unique within its envelope. At least one character.
     ///
-    /// The host shows the first [`MAX_METADATA_CHARS`] characters and does not check uniqueness.
+    /// The host shows the first 4096 characters and does not check uniqueness.
     #[schemars(length(min = 1))]
     pub id: String,
-    /// `file://` URI of the file: absolute and clean, see [`file_uri`].
+    /// `file://` URI of the file: absolute, clean and percent-encoded.
     #[schemars(length(min = 1))]
     pub uri: String,
     /// MIME type of the content. At least one character; the host does not check its form.

@@ -57,12 +57,12 @@ const KNOWN_MEMBERS: [&str; 3] = ["schema", "text", "artifacts"];
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
 pub struct ToolResultEnvelope {
-    /// Schema name; exactly [`TOOL_RESULT_SCHEMA`].
+    /// Schema name; exactly `odek.tool-result/v1`.
     #[schemars(extend("const" = TOOL_RESULT_SCHEMA))]
     pub schema: String,
     /// Text for the model. Together with the metadata lines it is cut at `max_result_chars`.
     pub text: String,
-    /// References to the files that the tool produced, at most [`MAX_ARTIFACTS`].
+    /// References to the files that the tool produced, at most 64.
     #[schemars(length(max = MAX_ARTIFACTS), default)]
     pub artifacts: Vec<ArtifactRef>,
     /// Members of a later version of the schema, kept as they came.
@@ -175,6 +175,18 @@ impl ToolResultEnvelope {
                 Detection::Malformed(EnvelopeError::TooManyArtifacts { count })
             }
             Ok(envelope) => Detection::Envelope(envelope),
+        }
+    }
+
+    /// Why a text that mentions the schema is plain text to the host. Costs next to nothing for a
+    /// text that does not mention it.
+    pub(crate) fn near_miss(text: &str) -> Option<NearMiss> {
+        if !text.contains(SCHEMA_FAMILY) {
+            return None;
+        }
+        match Self::detect(text) {
+            Detection::PlainText { near_miss } => near_miss,
+            Detection::Envelope(_) | Detection::Malformed(_) => None,
         }
     }
 

@@ -385,14 +385,10 @@ fn observe_members(result: &CallResult) -> Vec<Observation> {
 fn observe_near_misses(items: &[TextItem], joined: Option<NearMiss>) -> Vec<Observation> {
     let of_items: Vec<_> = items
         .iter()
-        .filter_map(|item| match ToolResultEnvelope::detect(&item.text) {
-            Detection::PlainText {
-                near_miss: Some(near_miss),
-            } => {
-                let index = Some(item.index);
-                Some(Observation::EnvelopeNotRecognised { index, near_miss })
-            }
-            _ => None,
+        .filter_map(|item| {
+            let near_miss = ToolResultEnvelope::near_miss(&item.text)?;
+            let index = Some(item.index);
+            Some(Observation::EnvelopeNotRecognised { index, near_miss })
         })
         .collect();
     match joined {

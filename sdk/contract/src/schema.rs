@@ -16,6 +16,7 @@ use serde_json::Value;
 
 use crate::artifact::ArtifactRef;
 use crate::budget::{BudgetLimits, SharedBudget};
+use crate::envelope::ToolResultEnvelope;
 use crate::event::Event;
 use crate::external_state::ExternalStateRef;
 
@@ -38,6 +39,7 @@ pub fn json_schemas() -> BTreeMap<&'static str, Value> {
             schema_of::<ExternalStateRef>(),
         ),
         ("shared-budget.schema.json", schema_of::<SharedBudget>()),
+        ("tool-result.schema.json", schema_of::<ToolResultEnvelope>()),
     ])
 }
 
