@@ -207,6 +207,17 @@ pub fn is_reserved_tool_name(name: &str) -> bool {
     RESERVED_TOOL_NAMES.contains(&name)
 }
 
+/// The longest property name that the host keeps, in bytes.
+pub const MAX_PROPERTY_NAME_BYTES: usize = 64;
+
+/// Whether the host keeps a property of this name in an input schema: 1 to 64 bytes from ASCII
+/// letters, digits and `_ . $ @ : -`. It removes others with their whole subschema (host facts,
+/// section 8).
+pub fn is_property_name(name: &str) -> bool {
+    let is_kept = |byte: u8| byte.is_ascii_alphanumeric() || b"_.$@:-".contains(&byte);
+    (1..=MAX_PROPERTY_NAME_BYTES).contains(&name.len()) && name.bytes().all(is_kept)
+}
+
 macro_rules! name_type {
     ($(#[$attribute:meta])* $name:ident, $validate:path) => {
         $(#[$attribute])*
@@ -364,6 +375,18 @@ mod tests {
                 .iter()
                 .all(|name| validate_tool_name(name).is_ok())
         );
+    }
+
+    #[test]
+    fn property_names_are_those_that_the_host_keeps() {
+        let longest = "x".repeat(64);
+        for name in ["a", "_.$@:-9Z", &longest] {
+            assert!(is_property_name(name), "{name}");
+        }
+        let too_long = "x".repeat(65);
+        for name in ["", "a b", "größe", "a/b", &too_long] {
+            assert!(!is_property_name(name), "{name}");
+        }
     }
 
     #[test]

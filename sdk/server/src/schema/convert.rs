@@ -1,5 +1,6 @@
 //! The walk over a schema that rebuilds it from portable keywords.
 
+use odek_contract::names::is_property_name;
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -533,12 +534,6 @@ impl<'a> Converter<'a> {
             found,
         })
     }
-}
-
-/// Whether the host keeps a property of this name (host facts, section 8).
-fn is_property_name(name: &str) -> bool {
-    let is_kept = |byte: u8| byte.is_ascii_alphanumeric() || b"_.$@:-".contains(&byte);
-    (1..=64).contains(&name.len()) && name.bytes().all(is_kept)
 }
 
 /// Make `schema` the schema of an arguments object, or say why it is none.
