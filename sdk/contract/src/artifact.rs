@@ -48,7 +48,7 @@ pub(crate) use digest::shorten_digest;
 pub use digest::{DigestFormatError, Sha256Digest, hash_file};
 pub use error::{ArtifactError, FileError, ResolveError};
 pub use roots::ArtifactRoots;
-pub use uri::{FileUriError, UriParseError, file_uri};
+pub use uri::{FileUriError, file_uri};
 pub use validate::ValidatedArtifact;
 
 use crate::members::{MemberError, ObjectText, take_integer, take_string};

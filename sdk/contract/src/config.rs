@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     decode::{self, Decoder, MergedList, Place, TypeMismatch},
-    go::{self, Json, JsonError},
+    go::{self, Json, JsonError, Url, UrlError},
     names::{self, NameError, ServerName},
 };
 
@@ -95,15 +95,15 @@ pub enum ConfigError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UrlProblem {
-    /// It is no URL. The host's wording is not known.
-    #[error("invalid url {}", go::quote(.0))]
-    Unparseable(String),
+    /// It is no URL to the host's parser.
+    #[error("invalid url: {0}")]
+    Unparseable(UrlError),
     /// Neither http nor https.
     #[error("unsupported scheme {} (want http or https)", go::quote(.0))]
     Scheme(String),
-    /// It names no host. The host's wording is not known.
-    #[error("url {} has no host", go::quote(.0))]
-    NoHost(String),
+    /// It names no host.
+    #[error("missing host")]
+    NoHost,
     /// It holds a user name or a password.
     #[error("credentials in the URL are not allowed; use token_env instead")]
     Credentials,
@@ -261,6 +261,9 @@ pub struct ServerConfig {
     pub token_env: String,
     /// Whether the server is started at all; it is, unless this is false.
     pub enabled: Option<bool>,
+    /// Whether the operator trusts the server, so that neither it nor its tools ask for approval.
+    /// The host takes this from the operator's own file only (host facts, section 9).
+    pub auto_approve: bool,
     /// How long a request may take, in seconds.
     pub timeout_seconds: Option<i64>,
     /// The bound for a response line, in bytes.
@@ -331,7 +334,7 @@ impl ServerConfig {
 
     fn read(decoder: &mut Decoder, json: &Json) -> Self {
         let mut fields = Fields::default();
-        for (name, value) in decoder.members(json, Place::new("value", "config.ServerConfig")) {
+        for (name, value) in decoder.members(json, Place::new("value", "mcpclient.ServerConfig")) {
             fields.read_member(decoder, name, value);
         }
         fields.into_config()
@@ -353,6 +356,10 @@ impl ServerConfig {
         put("url", text(&self.url));
         put("token_env", text(&self.token_env));
         put("enabled", self.enabled.map(Value::from));
+        put(
+            "auto_approve",
+            self.auto_approve.then_some(Value::Bool(true)),
+        );
         put("timeout_seconds", self.timeout_seconds.map(Value::from));
         put(
             "max_response_bytes",
@@ -446,38 +453,14 @@ impl ServerConfig {
     }
 
     fn check_url(&self) -> Result<(), UrlProblem> {
-        let url = || self.url.clone();
-        let (scheme, rest) = self
-            .url
-            .split_once(':')
-            .ok_or_else(|| UrlProblem::Scheme(String::new()))?;
-        let is_scheme = scheme.starts_with(|first: char| first.is_ascii_alphabetic())
-            && scheme
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
-        if !is_scheme
-            || self
-                .url
-                .contains(|character: char| character.is_ascii_control())
-        {
-            return Err(UrlProblem::Unparseable(url()));
+        let url = Url::parse(&self.url).map_err(UrlProblem::Unparseable)?;
+        if url.scheme != "http" && url.scheme != "https" {
+            return Err(UrlProblem::Scheme(url.scheme));
         }
-        let scheme = scheme.to_ascii_lowercase();
-        if scheme != "http" && scheme != "https" {
-            return Err(UrlProblem::Scheme(scheme));
+        if url.host.is_empty() {
+            return Err(UrlProblem::NoHost);
         }
-        let authority = rest
-            .strip_prefix("//")
-            .and_then(|rest| rest.split(['/', '?', '#']).next());
-        let (user, host) = match authority.map(|authority| authority.rsplit_once('@')) {
-            Some(Some((user, host))) => (Some(user), host),
-            Some(None) => (None, authority.unwrap_or_default()),
-            None => (None, ""),
-        };
-        if host.is_empty() {
-            return Err(UrlProblem::NoHost(url()));
-        }
-        if user.is_some() {
+        if url.user.is_some() {
             return Err(UrlProblem::Credentials);
         }
         if !self.token_env.is_empty() && !is_token_variable(&self.token_env) {
@@ -572,11 +555,14 @@ impl Fields {
             let mut enabled = config.enabled.unwrap_or(true);
             decoder.boolean(value, place, &mut enabled);
             config.enabled = (*value != Json::Null).then_some(enabled);
+        } else if is("auto_approve") {
+            let place = Place::new("struct field ServerConfig.auto_approve", "bool");
+            decoder.boolean(value, place, &mut config.auto_approve);
         } else if is("timeout_seconds") {
             let place = INTEGER.at("struct field ServerConfig.timeout_seconds");
             read_limit(decoder, value, place, &mut config.timeout_seconds);
         } else if is("max_response_bytes") {
-            let place = INTEGER.at("struct field ServerConfig.max_response_bytes");
+            let place = Place::new("struct field ServerConfig.max_response_bytes", "int64");
             read_limit(decoder, value, place, &mut config.max_response_bytes);
         } else if is("max_result_chars") {
             let place = INTEGER.at("struct field ServerConfig.max_result_chars");
@@ -668,8 +654,11 @@ impl OdekConfig {
             if decode::names_field(name, "mcp_servers") {
                 let place = Place::new(
                     "struct field Config.mcp_servers",
-                    "map[string]config.ServerConfig",
+                    "map[string]mcpclient.ServerConfig",
                 );
+                if *value == Json::Null {
+                    config.servers.clear();
+                }
                 for (server, entry) in decoder.members(value, place) {
                     config
                         .servers
@@ -746,40 +735,127 @@ mod tests {
             token_env: token_env.into(),
             ..Default::default()
         };
-        config
-            .effective("s", |_| Some("t".into()))
-            .err()
-            .map(|error| error.reason().to_owned())
+        let error = config.effective("s", |_| Some("t".into())).err()?;
+        let message = error.to_string();
+        let problem = message.strip_prefix("mcpclient s: ").unwrap_or(&message);
+        Some(format!("{}: {problem}", error.reason()))
     }
 
     #[test]
     fn urls_are_http_with_a_host_and_without_credentials() {
-        assert_eq!(url_problem("HTTPS://example.test:8080/x?q#f", ""), None);
         for url in [
-            "ftp://a",
-            "http:",
-            "http:///x",
-            "http:a",
-            "//a",
-            "a",
-            "ht tp://a",
+            "HTTPS://example.test:8080/x?q#f",
+            "http://:80",
+            "http://[::1]:9/",
+            "http://h/a b",
+            "http://h:",
         ] {
-            assert_eq!(url_problem(url, ""), Some("url".into()), "{url}");
+            assert_eq!(url_problem(url, ""), None, "{url}");
         }
-        assert_eq!(url_problem("http://u@a", ""), Some("token-env".into()));
-        assert_eq!(url_problem("http://a", "MCP_TOKEN_1"), None);
+        for (url, problem) in [
+            (
+                "ftp://a",
+                r#"unsupported scheme "ftp" (want http or https)"#,
+            ),
+            ("//a", r#"unsupported scheme "" (want http or https)"#),
+            ("a/b:c", r#"unsupported scheme "" (want http or https)"#),
+            (
+                "localhost:80",
+                r#"unsupported scheme "localhost" (want http or https)"#,
+            ),
+            ("http:", "missing host"),
+            ("http:///x", "missing host"),
+            ("http:a", "missing host"),
+            ("http:?x", "missing host"),
+            (
+                "ht tp://a",
+                r#"invalid url: parse "ht tp://a": first path segment in URL cannot contain colon"#,
+            ),
+            (
+                "127.0.0.1:80/x",
+                r#"invalid url: parse "127.0.0.1:80/x": first path segment in URL cannot contain colon"#,
+            ),
+            (
+                "://a",
+                r#"invalid url: parse "://a": missing protocol scheme"#,
+            ),
+            (
+                "http://a:b/",
+                r#"invalid url: parse "http://a:b/": invalid port ":b" after host"#,
+            ),
+            (
+                "http://a b/",
+                r#"invalid url: parse "http://a b/": invalid character " " in host name"#,
+            ),
+            (
+                "http://a/%zz",
+                r#"invalid url: parse "http://a/%zz": invalid URL escape "%zz""#,
+            ),
+            (
+                "http://a\n",
+                r#"invalid url: parse "http://a\n": net/url: invalid control character in URL"#,
+            ),
+        ] {
+            assert_eq!(
+                url_problem(url, ""),
+                Some(format!("url: {problem}")),
+                "{url}"
+            );
+        }
+    }
+
+    #[test]
+    fn credentials_belong_in_a_variable_for_tokens() {
+        let credentials =
+            "token-env: credentials in the URL are not allowed; use token_env instead".to_owned();
+        for url in ["http://u@a", "https://u:p@a/", "http://@a", "http://a@b@c"] {
+            assert_eq!(url_problem(url, "bad"), Some(credentials.clone()), "{url}");
+        }
+        for variable in ["MCP_", "MCP_TOKEN_1", &format!("MCP_{}", "X".repeat(60))] {
+            assert_eq!(url_problem("http://a", variable), None, "{variable}");
+        }
         for variable in [
             "TOKEN",
             "MCP-X",
             "MCP_x",
+            "mcp_X",
+            " MCP_X",
             &format!("MCP_{}", "X".repeat(61)),
         ] {
-            assert_eq!(
-                url_problem("http://a", variable),
-                Some("token-env".into()),
-                "{variable}"
-            );
+            let problem = url_problem("http://a", variable).unwrap();
+            assert!(problem.starts_with("token-env: token_env \""), "{problem}");
         }
+    }
+
+    #[test]
+    fn all_members_the_host_reads_have_a_type() {
+        for (member, value) in [
+            ("auto_approve", "\"yes\""),
+            ("enabled", "1"),
+            ("command", "[]"),
+            ("url", "{}"),
+            ("token_env", "true"),
+            ("args", "\"-x\""),
+            ("env", "[]"),
+            ("artifact_roots", "{}"),
+            ("max_response_bytes", "1.5"),
+            ("max_result_chars", "\"1\""),
+        ] {
+            let error = ServerConfig::from_json(format!(r#"{{"{member}":{value}}}"#).as_bytes());
+            assert_eq!(error.unwrap_err().reason(), "wrong-type", "{member}");
+        }
+        assert!(read(r#"{"AUTO_APPROVE":true}"#).unwrap().auto_approve);
+    }
+
+    #[test]
+    fn the_later_of_two_lists_of_servers_is_laid_over_the_first() {
+        let servers = |text: &str| OdekConfig::from_json(text.as_bytes()).unwrap().servers;
+        let merged = servers(
+            r#"{"mcp_servers":{"a":{"command":"x","url":"u"},"b":{}},"MCP_servers":{"a":{"command":"y"}}}"#,
+        );
+        assert_eq!(merged.len(), 2);
+        assert_eq!(merged["a"], ServerConfig::new("y"));
+        assert!(servers(r#"{"mcp_servers":{"a":{}},"mcp_servers":null}"#).is_empty());
     }
 
     #[test]

@@ -121,18 +121,10 @@ pub fn child_environment(
         .collect())
 }
 
-/// The split between name and value that the started process sees: at the first `=` that is not
-/// the first character.
+/// The split between name and value that the started process sees: at the first `=`.
 fn as_received(name: String, value: String) -> (String, String) {
-    let split = name
-        .char_indices()
-        .skip(1)
-        .find(|&(_, character)| character == '=');
-    match split {
-        Some((position, _)) => (
-            name[..position].to_owned(),
-            format!("{}={value}", &name[position + 1..]),
-        ),
+    match name.split_once('=') {
+        Some((name, moved)) => (name.to_owned(), format!("{moved}={value}")),
         None => (name, value),
     }
 }
@@ -164,6 +156,10 @@ mod tests {
         let configured = BTreeMap::from([("A=B".to_owned(), "c".to_owned())]);
         let child = child_environment([], &configured).unwrap();
         assert_eq!(child, BTreeMap::from([("A".to_owned(), "B=c".to_owned())]));
+
+        let configured = BTreeMap::from([("=X".to_owned(), "1".to_owned())]);
+        let child = child_environment([], &configured).unwrap();
+        assert_eq!(child, BTreeMap::from([(String::new(), "X=1".to_owned())]));
     }
 
     #[test]

@@ -2,15 +2,18 @@
 //!
 //! odek is written in Go, and some of what an extension or an emulated host has to get exactly
 //! right is the behaviour of Go's own library: what its JSON decoder accepts, how it writes JSON,
-//! how it quotes text in messages. That lives here, and nothing that is odek's own.
+//! how it quotes text in messages, what it takes for a URL. That lives here, and nothing that is odek's own.
 
 mod encode;
 mod json;
 mod quote;
+mod url;
 
 pub use encode::arguments_from_model_text;
 pub use json::{Json, JsonError, MAX_DEPTH};
 pub use quote::{quote, quote_char};
+pub(crate) use url::Url;
+pub use url::UrlError;
 
 /// Whether the member name `member` of a JSON object stands for the ASCII field name `field`: in
 /// any letter case, where the long s (U+017F) and the kelvin sign (U+212A) are letter cases of `s`

@@ -3,8 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{ARTIFACT_REF_SCHEMA, MAX_ARTIFACT_BYTES, Sha256Digest, UriParseError};
-use crate::go;
+use super::{ARTIFACT_REF_SCHEMA, MAX_ARTIFACT_BYTES, Sha256Digest};
+use crate::go::{self, UrlError};
 
 /// The first rule that a reference breaks.
 ///
@@ -49,7 +49,7 @@ pub enum ArtifactError {
         /// Id of the reference.
         id: String,
         /// The parser's complaint.
-        source: UriParseError,
+        source: UrlError,
     },
     /// The URI has another scheme than `file`.
     #[error(

@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 use super::digest::hash_reader;
 use super::error::{ArtifactError, FileError};
 use super::roots::{ArtifactRoots, resolve_links};
-use super::uri::{ParsedUri, UriShape, is_clean};
+use super::uri::{is_clean, names_only_a_path};
 use super::{ARTIFACT_REF_SCHEMA, ArtifactRef, MAX_ARTIFACT_BYTES, Sha256Digest};
+use crate::go::Url;
 
 /// A reference that passed every check, and where its file really is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,7 +93,7 @@ impl ArtifactRef {
 
     fn path_of_uri(&self) -> Result<PathBuf, ArtifactError> {
         let id = || self.id.clone();
-        let uri = ParsedUri::parse(&self.uri)
+        let uri = Url::parse(&self.uri)
             .map_err(|source| ArtifactError::UriUnparseable { id: id(), source })?;
         if uri.scheme != "file" {
             return Err(ArtifactError::Scheme {
@@ -100,7 +101,7 @@ impl ArtifactRef {
                 scheme: uri.scheme,
             });
         }
-        if uri.shape == UriShape::WithOtherParts {
+        if !names_only_a_path(&uri) {
             return Err(ArtifactError::NotPlain { id: id() });
         }
         if !uri.path.starts_with(b"/") {

@@ -21,11 +21,29 @@ pub fn arguments_from_model_text(text: &str) -> String {
         return "null".to_owned();
     }
     let value = Json::parse(text.as_bytes()).ok();
-    value.and_then(|value| encode(&value)).unwrap_or_else(|| {
-        let mut string = String::with_capacity(text.len() + 2);
-        push_string(&mut string, text);
-        string
-    })
+    value
+        .and_then(|value| encode(&value, Form::AnyValue))
+        .unwrap_or_else(|| {
+            let mut string = String::with_capacity(text.len() + 2);
+            push_string(&mut string, text);
+            string
+        })
+}
+
+/// A value as JSON text, with its members and numbers as they were read.
+pub(super) fn verbatim(value: &Json) -> String {
+    // Only a number that goes through a float can fail.
+    encode(value, Form::Verbatim).unwrap_or_default()
+}
+
+/// How members and numbers are written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// As the host writes a value that it has read without knowing its type: members sorted, one
+    /// of each name, numbers through a 64-bit float.
+    AnyValue,
+    /// As they came.
+    Verbatim,
 }
 
 /// What is still to be written.
@@ -36,7 +54,7 @@ enum Step<'j> {
 }
 
 /// `None` if a number is too large for a 64-bit float, which Go's decoder refuses.
-fn encode(value: &Json) -> Option<String> {
+fn encode(value: &Json, form: Form) -> Option<String> {
     let mut text = String::new();
     // A stack of its own instead of recursion, since depth is the sender's choice.
     let mut steps = vec![Step::Value(value)];
@@ -49,6 +67,7 @@ fn encode(value: &Json) -> Option<String> {
             }
             Step::Value(Json::Null) => text.push_str("null"),
             Step::Value(Json::Bool(value)) => text.push_str(if *value { "true" } else { "false" }),
+            Step::Value(Json::Number(literal)) if form == Form::Verbatim => text.push_str(literal),
             Step::Value(Json::Number(literal)) => push_number(&mut text, literal)?,
             Step::Value(Json::String(string)) => push_string(&mut text, string),
             Step::Value(Json::Array(items)) => {
@@ -64,12 +83,16 @@ fn encode(value: &Json) -> Option<String> {
             Step::Value(Json::Object(members)) => {
                 text.push('{');
                 steps.push(Step::Punctuation('}'));
-                // The last of several members with one name stays.
-                let sorted: BTreeMap<&str, &Json> = members
+                let mut members: Vec<(&str, &Json)> = members
                     .iter()
                     .map(|(name, value)| (name.as_str(), value))
                     .collect();
-                for (index, (name, value)) in sorted.into_iter().enumerate().rev() {
+                if form == Form::AnyValue {
+                    // The last of several members with one name stays.
+                    let sorted: BTreeMap<_, _> = members.into_iter().collect();
+                    members = sorted.into_iter().collect();
+                }
+                for (index, (name, value)) in members.into_iter().enumerate().rev() {
                     steps.push(Step::Value(value));
                     steps.push(Step::Name(name));
                     if index > 0 {

@@ -4,9 +4,9 @@
 //! U+FFFD, and nesting may be 10,000 deep. It also keeps what the host's rules depend on: the
 //! order of members, members given twice, and the literal text of numbers.
 
-use std::mem;
+use std::{borrow::Cow, fmt, mem};
 
-use super::quote_char;
+use super::{encode::verbatim, quote_char};
 
 /// How deep lists and objects may nest.
 pub const MAX_DEPTH: usize = 10_000;
@@ -24,15 +24,19 @@ pub enum JsonError {
         /// The character; for a byte outside ASCII, the one with the byte's value.
         found: char,
         /// Where it stands: `looking for beginning of value`, `after top-level value`, …
-        expectation: &'static str,
+        expectation: Cow<'static, str>,
     },
     /// Lists and objects nest deeper than [`MAX_DEPTH`].
-    #[error("exceeded max depth")]
-    TooDeep,
+    #[error("invalid character {} exceeded max depth", quote_char(*.found))]
+    TooDeep {
+        /// What opens one level too many: `[` or `{`.
+        found: char,
+    },
 }
 
 /// A JSON value.
-#[derive(Debug, Clone, PartialEq)]
+///
+/// Reading, comparing, writing and dropping one needs no stack, however deep it nests.
 pub enum Json {
     /// `null`
     Null,
@@ -85,6 +89,42 @@ impl Json {
     }
 }
 
+/// Equal in kind and content; numbers by their literals, members by their order.
+impl PartialEq for Json {
+    fn eq(&self, other: &Self) -> bool {
+        let mut pending = vec![(self, other)];
+        while let Some(pair) = pending.pop() {
+            let equal = match pair {
+                (Self::Null, Self::Null) => true,
+                (Self::Bool(left), Self::Bool(right)) => left == right,
+                (Self::Number(left), Self::Number(right))
+                | (Self::String(left), Self::String(right)) => left == right,
+                (Self::Array(left), Self::Array(right)) => {
+                    pending.extend(left.iter().zip(right));
+                    left.len() == right.len()
+                }
+                (Self::Object(left), Self::Object(right)) => {
+                    let members = || left.iter().zip(right);
+                    pending.extend(members().map(|(left, right)| (&left.1, &right.1)));
+                    left.len() == right.len() && members().all(|(left, right)| left.0 == right.0)
+                }
+                _ => false,
+            };
+            if !equal {
+                return false;
+            }
+        }
+        true
+    }
+}
+
+/// As JSON text.
+impl fmt::Debug for Json {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&verbatim(self))
+    }
+}
+
 /// Values nest too deep to be freed by recursion.
 impl Drop for Json {
     fn drop(&mut self) {
@@ -130,7 +170,8 @@ const AFTER_MEMBER: &str = "after object key:value pair";
 const AFTER_ITEM: &str = "after array element";
 const AFTER_DOCUMENT: &str = "after top-level value";
 const IN_NUMBER: &str = "in numeric literal";
-const IN_LITERAL: &str = "in literal";
+const IN_FRACTION: &str = "after decimal point in numeric literal";
+const IN_EXPONENT: &str = "in exponent of numeric literal";
 
 impl Parser<'_> {
     /// Reads with a stack of its own instead of recursion, since depth is the sender's choice.
@@ -176,7 +217,7 @@ impl Parser<'_> {
         self.skip_space();
         let value = match self.peek().ok_or(JsonError::UnexpectedEnd)? {
             b'[' => {
-                self.enter(open)?;
+                self.enter(open, '[')?;
                 self.skip_space();
                 if self.take(b']') {
                     Json::Array(Vec::new())
@@ -186,7 +227,7 @@ impl Parser<'_> {
                 }
             }
             b'{' => {
-                self.enter(open)?;
+                self.enter(open, '{')?;
                 self.skip_space();
                 if self.take(b'}') {
                     Json::Object(Vec::new())
@@ -212,12 +253,12 @@ impl Parser<'_> {
         Ok(Some(value))
     }
 
-    fn enter(&mut self, open: &[Open]) -> Result<(), JsonError> {
+    fn enter(&mut self, open: &[Open], found: char) -> Result<(), JsonError> {
         self.position += 1;
         if open.len() < MAX_DEPTH {
             Ok(())
         } else {
-            Err(JsonError::TooDeep)
+            Err(JsonError::TooDeep { found })
         }
     }
 
@@ -255,7 +296,7 @@ impl Parser<'_> {
     }
 
     fn escape(&mut self, string: &mut String) -> Result<(), JsonError> {
-        let character = match self.peek().ok_or(JsonError::UnexpectedEnd)? {
+        let character = match self.peek_or_space() {
             quoted @ (b'"' | b'\\' | b'/') => char::from(quoted),
             b'b' => '\u{8}',
             b'f' => '\u{c}',
@@ -298,8 +339,7 @@ impl Parser<'_> {
     fn four_digits(&mut self) -> Result<u32, JsonError> {
         let mut code = 0;
         for _ in 0..4 {
-            let byte = self.peek().ok_or(JsonError::UnexpectedEnd)?;
-            let digit = char::from(byte)
+            let digit = char::from(self.peek_or_space())
                 .to_digit(16)
                 .ok_or_else(|| self.invalid(IN_UNICODE_ESCAPE))?;
             code = code * 16 + digit;
@@ -311,10 +351,8 @@ impl Parser<'_> {
     fn literal(&mut self, word: &str, value: Json) -> Result<Json, JsonError> {
         for &expected in word.as_bytes() {
             if !self.take(expected) {
-                return Err(match self.peek() {
-                    None => JsonError::UnexpectedEnd,
-                    Some(_) => self.invalid(IN_LITERAL),
-                });
+                let expected = char::from(expected);
+                return Err(self.invalid(format!("in literal {word} (expecting '{expected}')")));
             }
         }
         Ok(value)
@@ -325,25 +363,23 @@ impl Parser<'_> {
         self.take(b'-');
         // Nothing follows a leading zero; what does is no part of this number.
         if !self.take(b'0') {
-            self.digits()?;
+            self.digits(IN_NUMBER)?;
         }
         if self.take(b'.') {
-            self.digits()?;
+            self.digits(IN_FRACTION)?;
         }
         if self.take(b'e') || self.take(b'E') {
             let _ = self.take(b'+') || self.take(b'-');
-            self.digits()?;
+            self.digits(IN_EXPONENT)?;
         }
         let literal = &self.text[start..self.position];
         Ok(literal.iter().map(|&byte| char::from(byte)).collect())
     }
 
     /// One digit or more.
-    fn digits(&mut self) -> Result<(), JsonError> {
-        match self.peek() {
-            None => return Err(JsonError::UnexpectedEnd),
-            Some(b'0'..=b'9') => {}
-            Some(_) => return Err(self.invalid(IN_NUMBER)),
+    fn digits(&mut self, expectation: &'static str) -> Result<(), JsonError> {
+        if !self.peek_or_space().is_ascii_digit() {
+            return Err(self.invalid(expectation));
         }
         while self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
             self.position += 1;
@@ -384,9 +420,16 @@ impl Parser<'_> {
         self.text.get(self.position).copied()
     }
 
-    fn invalid(&self, expectation: &'static str) -> JsonError {
-        let found = self.peek().map_or(char::REPLACEMENT_CHARACTER, char::from);
-        JsonError::InvalidCharacter { found, expectation }
+    /// The next byte. Behind the end, the host's reader sees a space and complains of that.
+    fn peek_or_space(&self) -> u8 {
+        self.peek().unwrap_or(b' ')
+    }
+
+    fn invalid(&self, expectation: impl Into<Cow<'static, str>>) -> JsonError {
+        JsonError::InvalidCharacter {
+            found: char::from(self.peek_or_space()),
+            expectation: expectation.into(),
+        }
     }
 }
 
@@ -479,9 +522,28 @@ mod tests {
             ("[1 2]", "invalid character '2' after array element"),
             ("1 2", "invalid character '2' after top-level value"),
             ("01", "invalid character '1' after top-level value"),
-            ("-", "unexpected end of JSON input"),
-            ("1.x", "invalid character 'x' in numeric literal"),
-            ("nul1", "invalid character '1' in literal"),
+            ("[1,", "unexpected end of JSON input"),
+            ("{\"a\"", "unexpected end of JSON input"),
+            ("\"abc", "unexpected end of JSON input"),
+            ("-", "invalid character ' ' in numeric literal"),
+            ("-a", "invalid character 'a' in numeric literal"),
+            (
+                "1.x",
+                "invalid character 'x' after decimal point in numeric literal",
+            ),
+            (
+                "1e+",
+                "invalid character ' ' in exponent of numeric literal",
+            ),
+            (
+                "nul1",
+                "invalid character '1' in literal null (expecting 'l')",
+            ),
+            (
+                "tru",
+                "invalid character ' ' in literal true (expecting 'e')",
+            ),
+            (r#""\"#, "invalid character ' ' in string escape code"),
             ("\"a\nb\"", "invalid character '\\n' in string literal"),
             (r#""\x""#, "invalid character 'x' in string escape code"),
             (
@@ -507,8 +569,11 @@ mod tests {
         let nested = |depth: usize| [vec![b'['; depth], vec![b']'; depth]].concat();
         let small_stack = std::thread::Builder::new().stack_size(128 * 1024);
         let check = move || {
-            assert!(Json::parse(&nested(MAX_DEPTH)).is_ok());
-            assert_eq!(Json::parse(&nested(MAX_DEPTH + 1)), Err(JsonError::TooDeep));
+            let deepest = parsed(&nested(MAX_DEPTH));
+            assert!(deepest == parsed(&nested(MAX_DEPTH)));
+            assert_eq!(format!("{deepest:?}").as_bytes(), nested(MAX_DEPTH));
+            let too_deep = Err(JsonError::TooDeep { found: '[' });
+            assert_eq!(Json::parse(&nested(MAX_DEPTH + 1)), too_deep);
             assert!(Json::parse("{\"a\":".repeat(MAX_DEPTH).as_bytes()).is_err());
         };
         small_stack.spawn(check).unwrap().join().unwrap();
