@@ -6,6 +6,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use schemars::JsonSchema;
 use serde_json::{Map, Value, json};
 
 use crate::{
@@ -245,34 +246,45 @@ pub enum Effective {
 ///     r#"mcp server "logs": timeout_seconds 4000 exceeds the hard cap; clamped to 3600"#
 /// );
 /// ```
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, JsonSchema)]
+#[schemars(default)]
 #[non_exhaustive]
 pub struct ServerConfig {
     /// The program to start. Without a slash it is looked up in `PATH`.
     pub command: String,
     /// Its arguments.
     pub args: Vec<String>,
-    /// Variables for its environment; see [`crate::environment`].
+    /// Variables for its environment, in addition to the few that it inherits; an empty value
+    /// removes one, and names that look like secrets are dropped (host facts, section 6).
     pub env: BTreeMap<String, String>,
     /// The address of a server that is reached over HTTP; `command`, `args` and `env` are then
     /// ignored.
     pub url: String,
-    /// The variable whose value is sent as bearer token to `url`.
+    /// The variable whose value is sent as bearer token to `url`: `MCP_` and upper-case letters,
+    /// digits and `_`, at most 64 characters.
+    #[schemars(regex(pattern = "^(MCP_[A-Z0-9_]{0,60})?$"))]
     pub token_env: String,
     /// Whether the server is started at all; it is, unless this is false.
     pub enabled: Option<bool>,
     /// Whether the operator trusts the server, so that neither it nor its tools ask for approval.
     /// The host takes this from the operator's own file only (host facts, section 9).
     pub auto_approve: bool,
-    /// How long a request may take, in seconds.
+    /// How long a request may take, in seconds. 30 if unset or 0; more than 3600 is taken for 3600.
+    #[schemars(range(min = 0))]
     pub timeout_seconds: Option<i64>,
-    /// The bound for a response line, in bytes.
+    /// The bound for a response line, in bytes: lines are shorter than this. 10,485,760 if unset or
+    /// 0; settings under 65,536 do nothing.
+    #[schemars(range(min = 0, max = MAX_RESPONSE_BYTES_CEILING))]
     pub max_response_bytes: Option<i64>,
-    /// The most characters of a result that are passed on.
+    /// The most characters of a result that are passed on. 200,000 if unset or 0; more than
+    /// 1,000,000 is taken for that, less than 325 and the length of the server's name is raised to
+    /// it.
+    #[schemars(range(min = 0))]
     pub max_result_chars: Option<i64>,
     /// Directories in which artifacts are accepted. Without one, every reference is refused.
     pub artifact_roots: Vec<String>,
     /// All other members, as they came.
+    #[schemars(skip)]
     pub unknown: Map<String, Value>,
 }
 
@@ -630,13 +642,16 @@ fn read_environment(decoder: &mut Decoder, value: &Json, env: &mut BTreeMap<Stri
 }
 
 /// The part of the host's configuration file that concerns servers.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, JsonSchema)]
+#[schemars(default)]
 #[non_exhaustive]
 pub struct OdekConfig {
     /// The entries of `mcp_servers` by name. The names are not checked here, since the host starts
     /// with the others' errors, too.
+    #[schemars(rename = "mcp_servers")]
     pub servers: BTreeMap<String, ServerConfig>,
     /// All other members, as they came.
+    #[schemars(skip)]
     pub unknown: Map<String, Value>,
 }
 
@@ -895,9 +910,17 @@ mod tests {
             timeout in any::<i64>(),
         ) {
             let mut config = ServerConfig::new(command).args(args).timeout_seconds(timeout);
+            config.auto_approve = timeout % 2 == 0;
             config.unknown = unknown.into_iter().map(|(name, value)| (name, json!(value))).collect();
             let text = config.to_json().to_string();
-            prop_assert_eq!(ServerConfig::from_json(text.as_bytes()).unwrap(), config);
+            prop_assert_eq!(&ServerConfig::from_json(text.as_bytes()).unwrap(), &config);
+
+            let file = OdekConfig {
+                unknown: config.unknown.clone(),
+                servers: BTreeMap::from([("s".to_owned(), config)]),
+            };
+            let text = file.to_json().to_string();
+            prop_assert_eq!(OdekConfig::from_json(text.as_bytes()).unwrap(), file);
         }
 
         #[test]

@@ -16,6 +16,7 @@ use serde_json::Value;
 
 use crate::artifact::ArtifactRef;
 use crate::budget::{BudgetLimits, SharedBudget};
+use crate::config::OdekConfig;
 use crate::envelope::ToolResultEnvelope;
 use crate::event::Event;
 use crate::external_state::ExternalStateRef;
@@ -38,6 +39,7 @@ pub fn json_schemas() -> BTreeMap<&'static str, Value> {
             "external-state-ref.schema.json",
             schema_of::<ExternalStateRef>(),
         ),
+        ("odek-config.schema.json", schema_of::<OdekConfig>()),
         ("shared-budget.schema.json", schema_of::<SharedBudget>()),
         ("tool-result.schema.json", schema_of::<ToolResultEnvelope>()),
     ])
