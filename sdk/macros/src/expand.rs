@@ -248,7 +248,7 @@ fn default_value(value: &Expr) -> TokenStream {
             lit: Lit::Str(text),
             ..
         }) => {
-            quote_spanned! { text.span() => ::core::convert::From::from(#text) }
+            quote_spanned! { text.span() => ::odek_sdk::__private::FromText::from_text(#text) }
         }
         _ => value.to_token_stream(),
     }

@@ -2,7 +2,6 @@
 
 use syn::{
     Attribute, Error, FnArg, Ident, Receiver, ReceiverKind, ReturnType, Signature, ext::IdentExt,
-    spanned::Spanned,
 };
 
 use crate::{
@@ -244,10 +243,10 @@ fn check_whole(parameters: &[Parameter], declared: &[&syn::PatType], errors: &mu
     }
     let whole = parameters.iter().zip(declared);
     for (_, declared) in whole.filter(|(read, _)| matches!(read, Parameter::Whole(_))) {
-        errors.push(Error::new(
-            declared.ty.span(),
+        errors.at(
+            &declared.ty,
             "`Args` is the whole arguments object, so there can be no other argument; write \
              `#[odek(flatten)]` instead, which adds the fields of a struct to the others",
-        ));
+        );
     }
 }

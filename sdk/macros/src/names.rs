@@ -10,7 +10,9 @@ pub(crate) fn tool_name_problem(name: &str) -> Option<String> {
         ));
     }
     is_reserved_tool_name(name).then(|| {
-        format!("tool name {name:?} belongs to a built-in tool of odek, which would not start")
+        format!(
+            "tool name {name:?} belongs to a built-in tool of odek; with it the host would not start"
+        )
     })
 }
 

@@ -107,11 +107,6 @@ impl Parameter {
                 .map_or(ArgumentDefault::None, |(default, _)| default),
         })))
     }
-
-    /// Whether an attribute is only for the macro, and must go before the compiler looks.
-    pub(crate) fn is_own_attribute(attribute: &Attribute) -> bool {
-        attribute.path().is_ident("odek") || attribute.path().is_ident("doc")
-    }
 }
 
 /// The tokens that name an argument, to underline when two have the same name.
@@ -225,13 +220,20 @@ fn identifier(pattern: &Pat) -> Result<&Ident> {
     }
 }
 
+/// Whether the compiler takes an attribute on a parameter; all others must go from the output.
+pub(crate) fn is_lint_level(attribute: &Attribute) -> bool {
+    let path = attribute.path();
+    ["allow", "expect", "warn", "deny", "forbid"]
+        .iter()
+        .any(|level| path.is_ident(level))
+}
+
 /// Attributes that mean nothing on a parameter, or would do something else than they seem to.
 fn check_attributes(attributes: &[Attribute], errors: &mut Errors) {
-    const LINTS: [&str; 5] = ["allow", "expect", "warn", "deny", "forbid"];
     for attribute in attributes {
         let path = attribute.path();
         let is = |name: &str| path.is_ident(name);
-        if Parameter::is_own_attribute(attribute) || LINTS.iter().any(|lint| is(lint)) {
+        if is("odek") || is("doc") || is_lint_level(attribute) {
             continue;
         }
         let message = if is("cfg") || is("cfg_attr") {

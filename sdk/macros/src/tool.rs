@@ -13,7 +13,7 @@ use crate::{
     errors::Errors,
     expand::{self, Callee},
     function::{Place, ToolFunction},
-    parameter::Parameter,
+    parameter::is_lint_level,
     settings::Settings,
 };
 
@@ -100,9 +100,7 @@ fn own_function(function: &ItemFn) -> TokenStream {
 pub(crate) fn strip_parameters(signature: &mut syn::Signature) {
     for input in &mut signature.inputs {
         if let FnArg::Typed(parameter) = input {
-            parameter
-                .attrs
-                .retain(|attribute| !Parameter::is_own_attribute(attribute));
+            parameter.attrs.retain(is_lint_level);
         }
     }
 }

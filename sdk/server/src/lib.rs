@@ -28,6 +28,10 @@
 //! extension from outside, as a separate process.
 #![deny(missing_docs)]
 
+// The output of the macros names this crate from outside.
+#[cfg(test)]
+extern crate self as odek_sdk;
+
 #[doc(hidden)]
 #[path = "private.rs"]
 pub mod __private;

@@ -21,10 +21,28 @@ use serde_json::{Map, Value, json};
 
 use crate::{IntoToolResult, Tool, ToolError, ToolResult};
 
-/// The marked function's name, as an expression, is a function that makes the tool.
-impl<F: FnOnce() -> Tool> From<F> for Tool {
-    fn from(make: F) -> Self {
-        make()
+/// What a marked function's name is as an expression: a function that makes the tool. The name of
+/// this trait is what the compiler shows for a function that is not marked.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a tool",
+    label = "not a tool",
+    note = "mark the function with `#[odek_tool]`"
+)]
+pub trait MarkedWithOdekTool {
+    /// The tool.
+    fn make(self) -> Tool;
+}
+
+#[diagnostic::do_not_recommend]
+impl<F: FnOnce() -> Tool> MarkedWithOdekTool for F {
+    fn make(self) -> Tool {
+        self()
+    }
+}
+
+impl<F: MarkedWithOdekTool> From<F> for Tool {
+    fn from(function: F) -> Self {
+        function.make()
     }
 }
 
@@ -288,6 +306,24 @@ impl<'de, E: serde::de::Error> Deserializer<'de> for Missing<E> {
     }
 }
 
+/// A type with defaults that are written as text: `#[odek(default = "report.txt")]`.
+#[diagnostic::on_unimplemented(
+    message = "a text cannot be the default of `{Self}`",
+    label = "not made from text",
+    note = "write a value of the type, without quotes"
+)]
+pub trait FromText: Sized {
+    /// The value.
+    fn from_text(text: &'static str) -> Self;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: From<&'static str>> FromText for T {
+    fn from_text(text: &'static str) -> Self {
+        text.into()
+    }
+}
+
 /// The default of a parameter. It is shown in the schema if its type can be serialised, which the
 /// macro cannot know: the method of that name is this one where it can, else that of [`NoJson`].
 pub struct DefaultValue<T>(pub T);
@@ -312,3 +348,7 @@ pub trait NoJson {
 }
 
 impl<T> NoJson for DefaultValue<T> {}
+
+#[cfg(test)]
+#[path = "private/tests.rs"]
+mod tests;
