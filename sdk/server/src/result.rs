@@ -154,6 +154,14 @@ impl ToolResult {
         self.structured.as_ref()
     }
 
+    /// The same result with another text and other artifacts.
+    pub(crate) fn with_body(self, text: String, artifacts: Vec<Artifact>) -> Self {
+        Self {
+            body: Body::Built { text, artifacts },
+            ..self
+        }
+    }
+
     /// The result as it goes on the wire.
     pub(crate) fn into_content(self) -> Result<Content, ToolError> {
         if let Some(value) = self.structured.as_ref().filter(|value| !value.is_object()) {
