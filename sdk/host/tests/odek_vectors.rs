@@ -64,8 +64,8 @@ impl ExpectedError {
 
 fn vector_file(name: &str) -> PathBuf {
     let folder = match env::var_os("ODEK_VECTORS") {
-        Some(folder) => PathBuf::from(folder),
-        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../contract/tests/vectors"),
+        Some(folder) if !folder.is_empty() => PathBuf::from(folder),
+        _ => Path::new(env!("CARGO_MANIFEST_DIR")).join("../contract/tests/vectors"),
     };
     folder.join("odek").join(name)
 }

@@ -25,6 +25,10 @@ use super::request::{OutgoingRequest, Progress, RequestFailure, RequestId};
 use super::trace::{Explanation, ReadingEnd, Tracer, Verdict, WireEventKind};
 use super::writer::{Refusal, WriteQueue, write_requests};
 
+/// How long open calls of a server that closed its output wait for the process to end before they
+/// fail. A process that lives on without its output is an oddity.
+const EXIT_AFTER_OUTPUT: Duration = Duration::from_millis(200);
+
 /// A started server.
 #[derive(Debug)]
 pub(crate) struct Connection {
@@ -367,6 +371,9 @@ impl Shared {
         if !buffer.last_line().is_empty() {
             self.receive(buffer.last_line());
         }
+        // The pipes of an ending process close in any order. Waiting for its end lets every later
+        // write fail, instead of vanishing in a pipe that nobody reads any more.
+        output.wait_for_exit(EXIT_AFTER_OUTPUT);
         self.end_reading(ReadingEnd::OutputClosed);
     }
 

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use rustix::event::PollFlags;
 
@@ -70,6 +71,12 @@ impl<R: Read + AsFd> ProcessOutput<R> {
     pub(crate) fn hold_until_exit(&self) {
         // On a failing poll the pipe is let go early, which only a broken server notices.
         let _ = self.exited.wait(None);
+    }
+
+    /// Gives a process whose output has ended the time to end, too.
+    pub(crate) fn wait_for_exit(&self, at_most: Duration) {
+        // Whether it has ended is asked elsewhere.
+        let _ = self.exited.wait(Some(at_most));
     }
 }
 

@@ -22,6 +22,11 @@ pub const CLOSE_GRACE: Duration = Duration::from_secs(5);
 /// stuck in the kernel is left to the thread that watches it.
 const AFTER_KILL: Duration = Duration::from_secs(2);
 
+/// Held while a process is started. For a moment a new process has a copy of every descriptor of
+/// this one, and so of the server's ends of another server's pipes, if those are made just then.
+/// The pipes would seem open although that server has closed them.
+static STARTING: Mutex<()> = Mutex::new(());
+
 /// How a server process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServerExit {
@@ -131,7 +136,10 @@ impl Process {
     ///
     /// The pipes to the process are still to be taken; see [`Process::with_child`].
     pub(crate) fn start(launch: &Launch, exited: Arc<Latch>, tracer: Tracer) -> io::Result<Self> {
-        let child = launch.command().spawn()?;
+        let child = {
+            let _one_at_a_time = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
+            launch.command().spawn()?
+        };
         let id = child.id();
         tracer.record(|| launch.spawned(id));
         let shared = Arc::new(Watched {
