@@ -356,4 +356,18 @@ mod tests {
         sink.write_all(b"x").unwrap();
         assert!(matches!(sink.finish(), Err(ArtifactError::Io { .. })));
     }
+
+    /// The device that is always full stands in for a disk.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_full_disk_is_an_error_with_advice() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = Arc::new(Root::open(folder.path()).unwrap());
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let mut sink = HashingFile::new("x", Encoding::Plain, root, full);
+        sink.write_all(b"x").unwrap();
+        let error = sink.finish().unwrap_err().to_string();
+        assert!(error.contains("No space left on device"), "{error}");
+        assert!(error.contains("free some space there"), "{error}");
+    }
 }
