@@ -24,13 +24,13 @@ mod settings;
 mod tool;
 mod tools;
 
-/// Turns a function into a tool. See `odek_sdk::odek_tool` for what it accepts.
+/// The documentation is at the name under which authors use it, `odek_sdk::odek_tool`.
 #[proc_macro_attribute]
 pub fn odek_tool(arguments: TokenStream, item: TokenStream) -> TokenStream {
     tool::odek_tool(arguments.into(), item.into()).into()
 }
 
-/// Turns an `impl` block with marked methods into a set of tools. See `odek_sdk::odek_tools`.
+/// The documentation is at the name under which authors use it, `odek_sdk::odek_tools`.
 #[proc_macro_attribute]
 pub fn odek_tools(arguments: TokenStream, item: TokenStream) -> TokenStream {
     tools::odek_tools(arguments.into(), item.into()).into()

@@ -56,7 +56,10 @@ pub use context::ToolContext;
 pub use error::{Error, Result};
 pub use extension::{Extension, PanicDetail, ResponseGuard, Server};
 pub use long_text::LongTextPolicy;
-pub use odek_sdk_macros::{odek_tool, odek_tools};
+#[doc = include_str!("../docs/odek_tool.md")]
+pub use odek_sdk_macros::odek_tool;
+#[doc = include_str!("../docs/odek_tools.md")]
+pub use odek_sdk_macros::odek_tools;
 pub use registry::{RegistrationError, RegistrationProblem};
 pub use result::{IntoToolResult, Json, ToolError, ToolResult};
 pub use tool::{Annotations, Tool, ToolAttributes, ToolFuture, ToolSet};

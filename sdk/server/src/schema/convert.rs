@@ -150,9 +150,12 @@ impl<'a> Converter<'a> {
         self.convert_object(source, &mut constraints)?;
         let types = self.types(source, &constraints)?;
         let mut schema = match self.allowed_values(source)? {
-            Some(values) => self.enumeration(&values, types.as_deref())?,
+            Some(values) => self.enumeration(&values, types.as_deref(), &constraints)?,
             None => match types {
-                Some(types) => unions::combine(one_per_type(&types, &constraints)),
+                Some(types) => {
+                    let alternatives = types.iter().map(|name| typed(name, &constraints));
+                    unions::combine(alternatives.collect())
+                }
                 None => constraints,
             },
         };
@@ -335,6 +338,7 @@ impl<'a> Converter<'a> {
         let mut types = Vec::new();
         for name in named {
             match name.as_str() {
+                Some(name) if types.iter().any(|known| known == name) => {}
                 Some(name) if TYPES.contains(&name) => types.push(name.to_owned()),
                 _ => return Err(self.malformed("type", name)),
             }
@@ -368,6 +372,7 @@ impl<'a> Converter<'a> {
         &self,
         values: &[Value],
         types: Option<&[String]>,
+        constraints: &Map<String, Value>,
     ) -> Result<Map<String, Value>, SchemaError> {
         let mut groups: Vec<(&str, Vec<Value>)> = Vec::new();
         for value in values {
@@ -384,7 +389,7 @@ impl<'a> Converter<'a> {
             return Err(self.error(SchemaProblem::Unsatisfiable));
         }
         let alternatives = groups.into_iter().map(|(name, values)| {
-            let mut alternative = typed(name);
+            let mut alternative = typed(name, constraints);
             if name != "null" {
                 alternative.insert("enum".to_owned(), Value::Array(values));
             }
@@ -599,21 +604,18 @@ fn declare_required(schema: &mut Map<String, Value>) {
     }
 }
 
-/// One schema for each type, with the constraints that apply to it.
-fn one_per_type(types: &[String], constraints: &Map<String, Value>) -> Vec<Map<String, Value>> {
-    let with_constraints = |name: &String| {
-        let mut schema = typed(name);
-        let applicable = constraints
-            .iter()
-            .filter(|(keyword, _)| applies_to(keyword, name));
-        schema.extend(applicable.map(|(keyword, value)| (keyword.clone(), value.clone())));
-        if name == "array" {
-            // Some providers refuse a list that says nothing about its items.
-            schema.entry("items").or_insert_with(|| json!({}));
-        }
-        schema
-    };
-    types.iter().map(with_constraints).collect()
+/// The schema of one type, with the constraints that apply to it.
+fn typed(name: &str, constraints: &Map<String, Value>) -> Map<String, Value> {
+    let mut schema = Map::from_iter([("type".to_owned(), name.into())]);
+    let applicable = constraints
+        .iter()
+        .filter(|(keyword, _)| applies_to(keyword, name));
+    schema.extend(applicable.map(|(keyword, value)| (keyword.clone(), value.clone())));
+    if name == "array" {
+        // Some providers refuse a list that says nothing about its items.
+        schema.entry("items").or_insert_with(|| json!({}));
+    }
+    schema
 }
 
 fn applies_to(keyword: &str, type_name: &str) -> bool {
@@ -666,10 +668,6 @@ fn type_of(value: &Value, types: Option<&[String]>) -> Option<&'static str> {
         Value::Object(_) => &["object"],
     };
     candidates.iter().copied().find(|name| is_admitted(name))
-}
-
-fn typed(name: &str) -> Map<String, Value> {
-    Map::from_iter([("type".to_owned(), name.into())])
 }
 
 /// What kind of value a schema is for, in a few words.

@@ -5,6 +5,7 @@ use std::{
     time::Duration,
 };
 
+use proptest::prelude::*;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -847,4 +848,133 @@ fn converting_again_changes_nothing() {
     }
     let once = object::<Arguments>();
     assert_eq!(by_hand(once.clone()), Ok(once));
+}
+
+/// Panics when a schema holds anything but what every provider reads.
+fn assert_portable(schema: &Value) {
+    const KEYWORDS: [&str; 23] = [
+        "type",
+        "description",
+        "default",
+        "enum",
+        "anyOf",
+        "properties",
+        "required",
+        "additionalProperties",
+        "items",
+        "format",
+        "pattern",
+        "minimum",
+        "maximum",
+        "exclusiveMinimum",
+        "exclusiveMaximum",
+        "multipleOf",
+        "minLength",
+        "maxLength",
+        "minItems",
+        "maxItems",
+        "minProperties",
+        "maxProperties",
+        "uniqueItems",
+    ];
+    let Value::Object(schema) = schema else {
+        panic!("not an object: {schema}");
+    };
+    for (keyword, value) in schema {
+        assert!(KEYWORDS.contains(&keyword.as_str()), "{keyword}");
+        match keyword.as_str() {
+            "type" => assert!(value.is_string(), "{value}"),
+            "properties" => value
+                .as_object()
+                .unwrap()
+                .values()
+                .for_each(assert_portable),
+            "anyOf" => {
+                let alternatives = value.as_array().unwrap();
+                assert!(alternatives.len() > 1, "{alternatives:?}");
+                alternatives.iter().for_each(assert_portable);
+            }
+            "additionalProperties" if *value == Value::Bool(false) => {}
+            "items" | "additionalProperties" => assert_portable(value),
+            _ => {}
+        }
+    }
+    let declared = schema.get("properties").and_then(Value::as_object);
+    for name in schema
+        .get("required")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+    {
+        let name = name.as_str().unwrap();
+        assert!(declared.unwrap().contains_key(name), "{name}");
+    }
+}
+
+/// Schemas as people write them: known keywords, mostly with values that fit.
+fn any_schema() -> impl Strategy<Value = Value> {
+    let names = || prop::sample::select(vec!["a", "b"]);
+    let types = || {
+        prop::sample::select(vec![
+            "string", "integer", "number", "boolean", "array", "object", "null",
+        ])
+    };
+    let leaf = prop_oneof![
+        Just(json!(true)),
+        Just(json!({})),
+        types().prop_map(|name| json!({"type": name, "description": "d", "title": "t"})),
+        (types(), types()).prop_map(|(one, other)| json!({"type": [one, other], "minLength": 1})),
+        prop::collection::vec(
+            prop_oneof![Just(json!("x")), Just(json!(1)), Just(json!(null))],
+            0..4
+        )
+        .prop_map(|values| json!({"enum": values})),
+        Just(json!({"const": "y", "description": "why"})),
+        Just(json!({"type": "integer", "format": "uint8", "minimum": 0, "default": null})),
+        Just(json!({"$ref": "#/$defs/known"})),
+        Just(json!({"type": "string", "nullable": true, "not": {"const": ""}})),
+    ];
+    leaf.prop_recursive(4, 24, 3, move |inner| {
+        let several = || prop::collection::vec(inner.clone(), 0..3);
+        prop_oneof![
+            several().prop_map(|schemas| json!({"anyOf": schemas})),
+            several().prop_map(|schemas| json!({"oneOf": schemas, "description": "o"})),
+            several().prop_map(|schemas| json!({"allOf": schemas})),
+            several().prop_map(|schemas| json!({"type": "array", "prefixItems": schemas})),
+            inner
+                .clone()
+                .prop_map(|schema| json!({"type": "array", "items": schema})),
+            inner
+                .clone()
+                .prop_map(|schema| json!({"additionalProperties": schema})),
+            (names(), inner.clone(), names(), inner.clone()).prop_map(
+                |(one, first, other, second)| json!({
+                    "properties": {one: first, other: second},
+                    "required": [one],
+                })
+            ),
+            (names(), inner.clone(), several()).prop_map(|(name, schema, parts)| json!({
+                "type": "object",
+                "properties": {name: schema},
+                "anyOf": parts,
+                "unevaluatedProperties": false,
+            })),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_converted_is_portable_and_stays_as_it_is(value in any_schema()) {
+        let schema = json!({
+            "type": "object",
+            "properties": {"value": value},
+            "required": ["value", "undeclared"],
+            "$defs": {"known": {"type": "string", "enum": ["x", "z"], "description": "k"}},
+        });
+        if let Ok(once) = by_hand(schema) {
+            assert_portable(&once);
+            prop_assert_eq!(by_hand(once.clone()), Ok(once));
+        }
+    }
 }
