@@ -16,7 +16,7 @@ use crate::{
     result::{Content, ToolError, ToolResult},
     serve::{
         in_flight::InFlight,
-        message::{INVALID_PARAMS, INVALID_REQUEST, Id, Rejection},
+        message::{INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, Id, Rejection},
         output::Output,
         panics,
     },
@@ -176,9 +176,18 @@ impl Shared {
         ))
     }
 
-    /// The answer's line; for one that the host could not read, a tool error that says so.
+    /// The answer's line. One that the host could not read goes without its structured content,
+    /// which odek does not look at; if that does not help, it is a tool error that says so.
     fn line(&self, id: &Id, tool: &Tool, content: &Content) -> Vec<u8> {
-        let line = encode(id, content);
+        let mut line = encode(
+            id,
+            &content.text,
+            content.structured.as_ref(),
+            content.is_error,
+        );
+        if content.structured.is_some() && self.output.limit_exceeded_by(&line).is_some() {
+            line = encode(id, &content.text, None, content.is_error);
+        }
         let Some(limit) = self.output.limit_exceeded_by(&line) else {
             return line;
         };
@@ -189,7 +198,7 @@ impl Shared {
             tool.name(),
             line.len() - 1
         );
-        encode(id, &Content::error(problem))
+        encode(id, &problem, None, true)
     }
 }
 
@@ -215,30 +224,27 @@ struct TextItem<'a> {
     text: &'a str,
 }
 
-fn encode(id: &Id, content: &Content) -> Vec<u8> {
+fn encode(id: &Id, text: &str, structured: Option<&Value>, is_error: bool) -> Vec<u8> {
     let result = CallResult {
         content: [TextItem {
             r#type: "text",
-            text: &content.text,
+            text,
         }],
-        structured: content.structured.as_ref(),
-        is_error: content.is_error,
+        structured,
+        is_error,
     };
-    let mut line = Vec::with_capacity(content.text.len() + 128);
+    let mut line = Vec::with_capacity(text.len() + 128);
     let encoded = serde_json::from_str(id.as_json()).and_then(|id| {
-        serde_json::to_writer(
-            &mut line,
-            &Answer {
-                jsonrpc: "2.0",
-                id,
-                result,
-            },
-        )
+        let answer = Answer {
+            jsonrpc: "2.0",
+            id,
+            result,
+        };
+        serde_json::to_writer(&mut line, &answer)
     });
     if let Err(error) = encoded {
-        // Only a value with keys that are no text could get here.
         let problem = format!("the result cannot be written as JSON: {error}");
-        return Rejection::new(Some(id.clone()), INVALID_REQUEST, problem).to_line();
+        return Rejection::new(Some(id.clone()), INTERNAL_ERROR, problem).to_line();
     }
     line.push(b'\n');
     line
