@@ -238,7 +238,7 @@ fn parameter_trait(ty: &TokenStream) -> TokenStream {
 }
 
 fn default_name(index: usize) -> proc_macro2::Ident {
-    format_ident!("default_{index}")
+    format_ident!("__default_{index}")
 }
 
 /// A text stands for any type that is made from text, such as `String` and `PathBuf`.

@@ -1,5 +1,6 @@
 //! One parameter of a tool function: how its type and attributes make it part of the arguments.
 
+use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{
     Attribute, Error, Expr, GenericArgument, Ident, Pat, PatType, Path, PathArguments, Result,
@@ -110,7 +111,7 @@ impl Parameter {
 }
 
 /// The tokens that name an argument, to underline when two have the same name.
-pub(crate) fn naming_tokens(parameter: &PatType) -> proc_macro2::TokenStream {
+pub(crate) fn naming_tokens(parameter: &PatType) -> TokenStream {
     let settings = ParameterSettings::read(&parameter.attrs, &mut Errors::default());
     match settings.name {
         Some((_, value)) => value.into_token_stream(),
@@ -326,8 +327,26 @@ fn check_type(ty: &Type) -> Result<()> {
         )),
         Type::Paren(inner) => check_type(&inner.elem),
         Type::Group(inner) => check_type(&inner.elem),
+        _ if borrows(ty.to_token_stream()) => Err(Error::new_spanned(
+            ty,
+            "arguments are owned by the call, so they cannot hold references; take owned types, \
+             such as `String` for `&str`",
+        )),
         _ => Ok(()),
     }
+}
+
+/// Whether a type holds a reference, or any lifetime but `'static`, somewhere inside.
+fn borrows(tokens: TokenStream) -> bool {
+    let tokens: Vec<_> = tokens.into_iter().collect();
+    let is_static =
+        |next: Option<&TokenTree>| matches!(next, Some(TokenTree::Ident(name)) if name == "static");
+    tokens.iter().enumerate().any(|(index, token)| match token {
+        TokenTree::Group(group) => borrows(group.stream()),
+        TokenTree::Punct(punct) if punct.as_char() == '\'' => !is_static(tokens.get(index + 1)),
+        TokenTree::Punct(punct) => punct.as_char() == '&',
+        _ => false,
+    })
 }
 
 /// The owned type for the common kinds of references.

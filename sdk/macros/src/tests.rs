@@ -158,6 +158,25 @@ fn references_say_what_to_take_instead() {
 }
 
 #[test]
+fn references_inside_of_types_are_found() {
+    for ty in [
+        "Vec<&str>",
+        "Option<&'static str>",
+        "Cow<'_, str>",
+        "(u8, [&u8; 2])",
+    ] {
+        let problems = tool_problems(&format!("fn f(x: {ty}) {{}}"));
+        assert!(
+            problems.concat().contains("so they cannot hold references"),
+            "{ty}: {problems:?}"
+        );
+    }
+    for ty in ["Cow<'static, str>", "Vec<[u8; 2]>"] {
+        assert_eq!(tool_problems(&format!("fn f(x: {ty}) {{}}")), [""; 0]);
+    }
+}
+
+#[test]
 fn names_of_arguments_are_checked_and_unique() {
     let twice = "the argument `x` is declared twice";
     assert_eq!(tool_problems("fn f(x: u8, x: u8) {}"), [twice]);

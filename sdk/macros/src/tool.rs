@@ -76,6 +76,7 @@ fn items(function: &ItemFn, tool: &TokenStream) -> TokenStream {
         #(#conditions)*
         #[doc = #summary]
         #[allow(non_camel_case_types)]
+        #[derive(Debug)]
         #vis enum #ident {}
 
         #(#conditions)*

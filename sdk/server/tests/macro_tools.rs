@@ -360,3 +360,52 @@ fn tools_can_be_used_from_other_modules() {
     assert_eq!(Tool::from(opaque).name(), "opaque");
     let _ = inner::opaque::call();
 }
+
+/// Authors may be strict.
+pub mod strict {
+    #![deny(
+        missing_docs,
+        missing_debug_implementations,
+        unreachable_pub,
+        unused_qualifications,
+        warnings,
+        clippy::all,
+        clippy::pedantic
+    )]
+    #![allow(clippy::must_use_candidate)]
+
+    use odek_sdk::{ToolContext, odek_tool, odek_tools};
+
+    /// Described.
+    #[odek_tool]
+    pub fn documented(
+        /// Described.
+        #[odek(default = 3)]
+        value: u8,
+        /// Described.
+        #[odek(default)]
+        other: u8,
+    ) -> u64 {
+        u64::from(value) + u64::from(other)
+    }
+
+    /// The state.
+    #[derive(Debug)]
+    pub struct State;
+
+    #[odek_tools]
+    impl State {
+        /// Described.
+        #[odek_tool]
+        pub async fn method(&self, cx: ToolContext) -> String {
+            cx.cancelled().await;
+            format!("{self:?}")
+        }
+    }
+}
+
+#[test]
+fn strict_lints_find_nothing_in_the_output() {
+    assert_eq!(Tool::from(strict::documented).name(), "documented");
+    assert_eq!(strict::State.into_tools().len(), 1);
+}

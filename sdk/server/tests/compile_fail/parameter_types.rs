@@ -22,4 +22,8 @@ fn mutable(value: &mut String) {}
 #[odek_tool]
 fn opaque(value: impl Into<String>) {}
 
+/// Described.
+#[odek_tool]
+fn inside(value: Vec<(u8, &str)>) {}
+
 fn main() {}
