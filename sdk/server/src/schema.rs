@@ -18,8 +18,10 @@ use schemars::{
 };
 use serde_json::{Map, Value};
 
+mod arguments;
 mod convert;
 mod error;
+mod keywords;
 mod merge;
 mod unions;
 
@@ -85,12 +87,15 @@ pub fn input_schema<A: JsonSchema>() -> Result<Map<String, Value>, SchemaError> 
 
 /// The same rules for a schema that was written by hand, local `$ref`s included.
 ///
+/// `null` is taken out of properties that are not required, where leaving them out says the same;
+/// keywords that constrain nothing (`$comment`, vendor extensions) are dropped.
+///
 /// # Errors
 ///
 /// As [`input_schema`], and when a `$ref` leads nowhere or out of the document.
 pub fn portable(schema: Value) -> Result<Map<String, Value>, SchemaError> {
     let mut schema = convert::Converter::new(&schema).arguments()?;
-    convert::as_arguments_object(&mut schema)?;
+    arguments::as_arguments_object(&mut schema)?;
     let bytes = host_bytes(&schema);
     if bytes > MAX_SCHEMA_BYTES {
         let problem = SchemaProblem::TooLarge {
