@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::new;
+use crate::commands::{call, demo, new};
 use crate::error::ExpectedError;
 use crate::output::{Format, Output, Verdict};
 
@@ -35,6 +35,8 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Verb {
     New(new::Arguments),
+    Call(call::Arguments),
+    Demo(demo::Arguments),
 }
 
 /// Runs one invocation. Cargo starts external subcommands with the subcommand's name as the first
@@ -58,6 +60,8 @@ pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 fn dispatch(verb: Verb, output: &Output) -> Result<Verdict, ExpectedError> {
     match verb {
         Verb::New(arguments) => new::run(arguments, output),
+        Verb::Call(arguments) => call::run(arguments, output),
+        Verb::Demo(arguments) => demo::run(arguments, output),
     }
 }
 

@@ -1,3 +1,5 @@
 //! One module for each verb.
 
+pub(crate) mod call;
+pub(crate) mod demo;
 pub(crate) mod new;

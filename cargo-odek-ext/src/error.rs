@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use odek_host::odek::ConnectError;
 use serde::Serialize;
 use thiserror::Error;
 
@@ -16,6 +17,10 @@ use crate::scaffold::templates::RenderError;
 pub(crate) enum Kind {
     /// The command line asks for something that cannot be done.
     Usage,
+    /// The extension does not do what its host needs.
+    Extension,
+    /// A build failed.
+    Build,
     /// The machine, the file system or a missing program stands in the way.
     Environment,
     /// The user stopped the command.
@@ -25,8 +30,10 @@ pub(crate) enum Kind {
 impl Kind {
     fn exit_code(self) -> u8 {
         match self {
+            Kind::Extension => 1,
             Kind::Usage => 2,
             Kind::Environment => 3,
+            Kind::Build => 4,
             // What a shell reports for a program that Ctrl-C ended.
             Kind::Interrupted => 130,
         }
@@ -90,6 +97,59 @@ pub(crate) enum ExpectedError {
         source: RenderError,
     },
 
+    #[error("neither `{}` nor a directory above it holds a `Cargo.toml`", start.display())]
+    NoProject { start: PathBuf },
+
+    #[error("cannot run cargo: {source}")]
+    RunCargo { source: io::Error },
+
+    #[error("the extension in `{}` does not build", path.display())]
+    BuildFailed { path: PathBuf },
+
+    #[error("the package in `{}` has no binary", path.display())]
+    NoBinary { path: PathBuf },
+
+    #[error("the package in `{}` has several binaries: {}", path.display(), names.join(", "))]
+    SeveralBinaries { path: PathBuf, names: Vec<String> },
+
+    #[error("`{}` cannot be used as odek's configuration: {problem}", path.display())]
+    OdekConfig { path: PathBuf, problem: String },
+
+    #[error("`{}` has no server named `{wanted}`", path.display())]
+    NoServer {
+        path: PathBuf,
+        wanted: String,
+        known: Vec<String>,
+    },
+
+    #[error("`{}` has several servers: {}", path.display(), known.join(", "))]
+    WhichServer { path: PathBuf, known: Vec<String> },
+
+    #[error("{problem}")]
+    Arguments { problem: String },
+
+    #[error("{source}")]
+    Connect {
+        #[source]
+        source: ConnectError,
+    },
+
+    #[error("{message}")]
+    Discover { message: String },
+
+    #[error("the server `{server}` has no tool named `{wanted}`")]
+    UnknownTool {
+        server: String,
+        wanted: String,
+        known: Vec<String>,
+    },
+
+    #[error("the tool failed: {message}")]
+    DemoCall { message: String },
+
+    #[error("the artifact `{}` differs from what the extension says about it", path.display())]
+    DemoArtifact { path: PathBuf },
+
     #[error("cannot ask on the terminal: {source}")]
     Prompt { source: io::Error },
 
@@ -121,6 +181,25 @@ impl ExpectedError {
         }
     }
 
+    pub(crate) fn derived_name(source: NameError) -> Self {
+        ExpectedError::InvalidName {
+            source,
+            origin: NameOrigin::Path,
+        }
+    }
+
+    pub(crate) fn connect(source: ConnectError) -> Self {
+        ExpectedError::Connect { source }
+    }
+
+    pub(crate) fn unknown_tool(server: &str, wanted: &str, known: Vec<String>) -> Self {
+        ExpectedError::UnknownTool {
+            server: server.to_owned(),
+            wanted: wanted.to_owned(),
+            known,
+        }
+    }
+
     pub(crate) fn write_result(source: io::Error) -> Self {
         ExpectedError::WriteResult { source }
     }
@@ -134,12 +213,29 @@ impl ExpectedError {
             | ExpectedError::InvalidName { .. }
             | ExpectedError::InvalidText { .. }
             | ExpectedError::NoSdkCheckout { .. }
-            | ExpectedError::PathNotUtf8 { .. } => Kind::Usage,
+            | ExpectedError::PathNotUtf8 { .. }
+            | ExpectedError::NoProject { .. }
+            | ExpectedError::NoBinary { .. }
+            | ExpectedError::SeveralBinaries { .. }
+            | ExpectedError::NoServer { .. }
+            | ExpectedError::WhichServer { .. }
+            | ExpectedError::Arguments { .. }
+            | ExpectedError::UnknownTool { .. } => Kind::Usage,
+            ExpectedError::Connect {
+                source: ConnectError::Initialize { .. },
+            }
+            | ExpectedError::Discover { .. }
+            | ExpectedError::DemoCall { .. }
+            | ExpectedError::DemoArtifact { .. } => Kind::Extension,
+            ExpectedError::BuildFailed { .. } => Kind::Build,
             ExpectedError::File { .. }
             | ExpectedError::GitMissing
             | ExpectedError::GitFailed { .. }
             | ExpectedError::WorkspaceManifest { .. }
             | ExpectedError::Template { .. }
+            | ExpectedError::RunCargo { .. }
+            | ExpectedError::OdekConfig { .. }
+            | ExpectedError::Connect { .. }
             | ExpectedError::Prompt { .. }
             | ExpectedError::Signals { .. }
             | ExpectedError::WriteResult { .. } => Kind::Environment,
@@ -176,6 +272,18 @@ impl ExpectedError {
             ExpectedError::NoSdkCheckout { .. } => {
                 Some("`--sdk-path` takes the top directory of a checkout".to_owned())
             }
+            ExpectedError::NoProject { .. } => {
+                Some("run the command inside of a project, or name one with `--project`".to_owned())
+            }
+            ExpectedError::SeveralBinaries { .. } => {
+                Some("choose one with `--bin NAME`".to_owned())
+            }
+            ExpectedError::WhichServer { .. } => Some("choose one with `--server NAME`".to_owned()),
+            ExpectedError::NoServer { wanted, known, .. }
+            | ExpectedError::UnknownTool { wanted, known, .. } => Some(alternatives(wanted, known)),
+            ExpectedError::Arguments { .. } => Some(
+                "give one JSON document, `@FILE`, or `key=value` words, such as `top=3`".to_owned(),
+            ),
             ExpectedError::GitMissing => Some("install git, or pass `--vcs none`".to_owned()),
             ExpectedError::WorkspaceManifest { .. } => Some(
                 "repair that manifest, or create the extension outside of its directory".to_owned(),
@@ -195,6 +303,29 @@ impl ExpectedError {
             },
         }
     }
+}
+
+/// The name that was probably meant, and all there are.
+fn alternatives(wanted: &str, known: &[String]) -> String {
+    if known.is_empty() {
+        return "there is none at all".to_owned();
+    }
+    let all = known.join(", ");
+    match nearest(wanted, known) {
+        Some(name) => format!("did you mean `{name}`? There are: {all}"),
+        None => format!("there are: {all}"),
+    }
+}
+
+fn nearest<'a>(wanted: &str, known: &'a [String]) -> Option<&'a str> {
+    /// Below this likeness two names have little in common.
+    const LIKENESS: f64 = 0.75;
+    known
+        .iter()
+        .map(|name| (strsim::jaro_winkler(wanted, name), name.as_str()))
+        .filter(|(likeness, _)| *likeness >= LIKENESS)
+        .max_by(|(a, _), (b, _)| a.total_cmp(b))
+        .map(|(_, name)| name)
 }
 
 /// What `--format json` prints for a failure: `{"error": {...}}`.

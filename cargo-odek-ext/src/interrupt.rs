@@ -26,6 +26,13 @@ impl Interrupt {
         Ok(Self { received })
     }
 
+    /// Watches for nothing: a signal has its own effect, the end of the process.
+    pub(crate) fn unarmed() -> Self {
+        Self {
+            received: Arc::default(),
+        }
+    }
+
     /// Fails once a signal has arrived. To be asked before every step that takes time.
     pub(crate) fn check(&self) -> Result<(), ExpectedError> {
         if self.received.load(Ordering::SeqCst) {

@@ -7,8 +7,10 @@ mod commands;
 mod error;
 mod interrupt;
 mod output;
+mod project;
 mod project_name;
 mod scaffold;
+mod server_entry;
 
 fn main() -> ExitCode {
     cli::run(std::env::args_os())

@@ -2,7 +2,7 @@
 //! error. Colours appear on terminals only, and never with `NO_COLOR`.
 
 use std::fmt::{self, Display};
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
@@ -31,12 +31,15 @@ const ERROR: Style = AnsiColor::Red.on_default().bold();
 pub(crate) enum Verdict {
     /// Nothing is wrong with the extension.
     Fine,
+    /// The extension falls short, and the reason has been reported.
+    FallsShort,
 }
 
 impl Verdict {
     pub(crate) fn exit_code(self) -> ExitCode {
         match self {
             Verdict::Fine => ExitCode::SUCCESS,
+            Verdict::FallsShort => ExitCode::FAILURE,
         }
     }
 }
@@ -88,6 +91,23 @@ impl Output {
     /// Prints a document as JSON.
     pub(crate) fn document(&self, document: &impl Serialize) -> Result<(), ExpectedError> {
         written(write_json(document))
+    }
+
+    /// Prints a text byte for byte. On a terminal a line feed follows where the text has none, so
+    /// that the prompt gets a line of its own.
+    pub(crate) fn exact(&self, text: &str) -> Result<(), ExpectedError> {
+        let mut stdout = io::stdout().lock();
+        let end = if stdout.is_terminal() && !text.ends_with('\n') {
+            "\n"
+        } else {
+            ""
+        };
+        written(
+            stdout
+                .write_all(text.as_bytes())
+                .and_then(|()| stdout.write_all(end.as_bytes()))
+                .and_then(|()| stdout.flush()),
+        )
     }
 
     /// Prints one line of a result that comes in pieces.

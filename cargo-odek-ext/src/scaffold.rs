@@ -38,6 +38,8 @@ pub(crate) struct Plan {
 pub(crate) enum WorkspaceChoice {
     /// Become a member, unless the workspace excludes the place.
     Join,
+    /// Be a workspace of its own.
+    OptOut,
 }
 
 /// What has been made.
@@ -116,6 +118,8 @@ pub(crate) fn create(plan: &Plan, interrupt: &Interrupt) -> Result<Created, Expe
     let target = plan.target.path();
     let membership = match plan.workspace {
         WorkspaceChoice::Join => workspace::membership(target)?,
+        WorkspaceChoice::OptOut if workspace::is_enclosed(target) => Membership::OptOut,
+        WorkspaceChoice::OptOut => Membership::Alone,
     };
     let files = templates::render(plan.template, plan.events, &values(plan, &membership)?)?;
     let staging = Staging::begin(target)?;

@@ -116,6 +116,14 @@ pub(crate) fn membership(target: &Path) -> Result<Membership, ExpectedError> {
     Ok(Membership::Alone)
 }
 
+/// Whether a manifest with a `[workspace]` table lies above `target`.
+pub(crate) fn is_enclosed(target: &Path) -> bool {
+    target
+        .ancestors()
+        .skip(1)
+        .any(|directory| directory.join("Cargo.toml").is_file())
+}
+
 #[derive(Debug, PartialEq, Eq)]
 enum Addition {
     Added,

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::support::{self, Run, cargo_odek_ext, names, path_with, place, run, script, tree};
+use crate::support::{Run, cargo_odek_ext, names, path_with, place, run, script, tree};
 
 const TEMPLATES: [&str; 2] = ["tool", "artifacts"];
 const EVENTS: [&str; 3] = ["mjs", "js", "ts"];
@@ -152,6 +152,7 @@ fn unwise_names_are_warned_about() {
 #[test]
 fn the_sdk_comes_from_a_checkout_or_from_the_registry() {
     let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let checkout = checkout.canonicalize().unwrap();
     let (_guard, place) = place();
     let make = |name: &str, flags: &[&str], variable: Option<&Path>| {
         let mut command = cargo_odek_ext(&place, ["new", name]);
@@ -303,11 +304,11 @@ fn a_project_in_the_checkout_names_the_sdk_relatively() {
 
 #[test]
 fn the_events_entrypoint_enqueues_one_job() {
-    if Run::of(Command::new("node").arg("--version")).code != Some(0) {
-        eprintln!("skipped: node is not installed");
-        return;
-    }
-    for (events, agent) in [("mjs", "logs"), ("js", "It's \"me\"")] {
+    for (events, agent) in [("mjs", "logs"), ("js", "It's \"me\""), ("ts", "logs")] {
+        if !node_can_load(events) {
+            eprintln!("skipped for .{events}: there is no node, or it cannot load such a file");
+            continue;
+        }
         let (_guard, place) = place();
         run(
             &place,
@@ -320,6 +321,15 @@ fn the_events_entrypoint_enqueues_one_job() {
             .arg(check)
             .arg(place.join(format!("logs/events.{events}")))
             .arg(agent);
-        support::Run::of(&mut command).expect_code(0);
+        Run::of(&mut command).expect_code(0);
     }
+}
+
+fn node_can_load(events: &str) -> bool {
+    let question = match events {
+        "ts" => "process.exit(process.features.typescript ? 0 : 1)",
+        _ => "0",
+    };
+    let node = Command::new("node").args(["-e", question]).status();
+    node.is_ok_and(|status| status.success())
 }

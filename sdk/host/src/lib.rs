@@ -13,3 +13,7 @@
 #![deny(missing_docs)]
 
 pub mod odek;
+
+/// The types and rules that this crate works with, so that tests of an extension need no further
+/// dependency.
+pub use odek_contract as contract;
