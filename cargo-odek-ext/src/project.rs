@@ -76,7 +76,10 @@ impl Project {
                 binaries.extend(Binary::of(artifact));
             }
         }
-        if !build.wait()?.success() {
+        let status = build.wait()?;
+        // The terminal's interrupt ends cargo as well.
+        interrupt.check()?;
+        if !status.success() {
             return Err(ExpectedError::BuildFailed {
                 path: self.directory.clone(),
             });

@@ -2,10 +2,14 @@
 //! checkout's versions and its profiles, so that the dependencies are built once.
 
 use std::fs;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
 
+use rustix::process::{Pid, Signal};
 use tempfile::TempDir;
 
 use crate::support::{Run, cargo_odek_ext, names, place, run};
@@ -204,6 +208,27 @@ fn the_demo_keeps_a_directory_that_was_named() {
     let manifest = fs::read_to_string(workshop.place.join("Cargo.toml")).unwrap();
     assert_eq!(manifest, "[workspace]\n");
     Run::of(&mut demo(&workshop.place, &["kept"])).expect_code(2);
+}
+
+#[test]
+fn the_terminals_interrupt_reaches_cargo_and_the_demo() {
+    let workshop = Workshop::new();
+    let tools = workshop.place.join("cargo");
+    crate::support::script(&tools, "touch \"$TMPDIR/started\"; exec sleep 600");
+    let mut command = demo(&workshop.place, &[]);
+    let mut child = command
+        .env("CARGO", &tools)
+        .process_group(0)
+        .spawn()
+        .unwrap();
+    while !workshop.place.join("started").exists() {
+        assert!(child.try_wait().unwrap().is_none(), "it ended too soon");
+        thread::sleep(Duration::from_millis(20));
+    }
+    let group = Pid::from_child(&child);
+    rustix::process::kill_process_group(group, Signal::INT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(names(&workshop.place), [".cargo", "cargo", "started"]);
 }
 
 #[test]
