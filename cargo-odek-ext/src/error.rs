@@ -181,6 +181,20 @@ impl ExpectedError {
         }
     }
 
+    /// A failure to make something under a random name in `directory`. The usual reasons are put in
+    /// words here, since `tempfile` adds the random path to its own.
+    pub(crate) fn temporary(action: &'static str, directory: &Path, source: io::Error) -> Self {
+        use io::ErrorKind::{
+            NotFound, PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull,
+        };
+        let source = match source.kind() {
+            kind @ (NotFound | PermissionDenied | QuotaExceeded | ReadOnlyFilesystem
+            | StorageFull) => io::Error::from(kind),
+            _ => source,
+        };
+        Self::file(action, directory, source)
+    }
+
     pub(crate) fn derived_name(source: NameError) -> Self {
         ExpectedError::InvalidName {
             source,

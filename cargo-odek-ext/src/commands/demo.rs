@@ -84,7 +84,7 @@ impl Place {
             .prefix("odek-ext-demo-")
             .tempdir()
             .map_err(|source| {
-                ExpectedError::file("create a directory in", &std::env::temp_dir(), source)
+                ExpectedError::temporary("create a directory in", &std::env::temp_dir(), source)
             })?;
         Ok(Self {
             project: temporary.path().join(NAME),
@@ -174,7 +174,9 @@ fn profiles_of(checkout: &Path) -> Result<NamedTempFile, ExpectedError> {
         .prefix("odek-ext-demo-")
         .suffix(".toml")
         .tempfile()
-        .map_err(failure)?;
+        .map_err(|source| {
+            ExpectedError::temporary("create a file in", &std::env::temp_dir(), source)
+        })?;
     file.write_all(configuration.to_string().as_bytes())
         .map_err(failure)?;
     Ok(file)

@@ -36,8 +36,7 @@ impl Staging {
             // The process's umask applies, as for any other new directory.
             .permissions(Permissions::from_mode(0o777))
             .tempdir_in(parent)
-            .map_err(without_path)
-            .map_err(|source| ExpectedError::file("create a directory in", parent, source))?;
+            .map_err(|source| ExpectedError::temporary("create a directory in", parent, source))?;
         if let Vacancy::EmptyDirectory(permissions) = vacancy {
             fs::set_permissions(directory.path(), permissions).map_err(|source| {
                 ExpectedError::file("set the permissions of", directory.path(), source)
@@ -156,19 +155,6 @@ impl Drop for CreatedParents {
             // Removes empty directories only, so what others put there stays.
             let _ = fs::remove_dir(path);
         }
-    }
-}
-
-/// The usual errors in words: `tempfile` adds the random path of the directory to its own text.
-fn without_path(error: io::Error) -> io::Error {
-    use io::ErrorKind::{
-        NotFound, PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull,
-    };
-    match error.kind() {
-        kind @ (NotFound | PermissionDenied | QuotaExceeded | ReadOnlyFilesystem | StorageFull) => {
-            io::Error::from(kind)
-        }
-        _ => error,
     }
 }
 

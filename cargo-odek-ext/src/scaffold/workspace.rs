@@ -54,7 +54,8 @@ impl PreparedManifest {
             .map_err(|source| ExpectedError::file("read", path, source))?;
         let failure = |source| ExpectedError::file("write beside", &path, source);
         let directory = path.parent().unwrap_or(Path::new("/"));
-        let mut file = NamedTempFile::new_in(directory).map_err(failure)?;
+        let mut file = NamedTempFile::new_in(directory)
+            .map_err(|source| ExpectedError::temporary("create a file in", directory, source))?;
         file.write_all(content.as_bytes()).map_err(failure)?;
         let permissions = fs::metadata(&path).map_err(failure)?.permissions();
         file.as_file()
