@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use crate::artifact::ArtifactRef;
 use crate::budget::{BudgetLimits, SharedBudget};
-use crate::config::OdekConfig;
+use crate::config::{OdekConfig, ServerConfig};
 use crate::envelope::ToolResultEnvelope;
 use crate::event::Event;
 use crate::external_state::ExternalStateRef;
@@ -40,6 +40,7 @@ pub fn json_schemas() -> BTreeMap<&'static str, Value> {
             schema_of::<ExternalStateRef>(),
         ),
         ("odek-config.schema.json", schema_of::<OdekConfig>()),
+        ("server-config.schema.json", schema_of::<ServerConfig>()),
         ("shared-budget.schema.json", schema_of::<SharedBudget>()),
         ("tool-result.schema.json", schema_of::<ToolResultEnvelope>()),
     ])
