@@ -123,13 +123,8 @@ impl Tool {
         let input_schema = schema::input_schema::<A>().map(Arc::new);
         let decoder = Decoder::new(&input_schema);
         let run = move |raw: RawArguments, cx: ToolContext| -> ToolFuture {
-            match decoder.decode::<A>(raw) {
-                Ok(arguments) => {
-                    let running = function(arguments, cx);
-                    Box::pin(async move { running.await.into_tool_result() })
-                }
-                Err(error) => Box::pin(async move { Err(ToolError::new(error)) }),
-            }
+            let decoded = decoder.decode::<A>(raw);
+            answer(decoded.map(|arguments| function(arguments, cx)))
         };
         Self {
             attributes,
@@ -173,13 +168,8 @@ impl Tool {
         let input_schema = schema::portable(input_schema).map(Arc::new);
         let decoder = Decoder::new(&input_schema);
         let run = move |raw: RawArguments, cx: ToolContext| -> ToolFuture {
-            match decoder.object(raw) {
-                Ok(arguments) => {
-                    let running = function(arguments, cx);
-                    Box::pin(async move { running.await.into_tool_result() })
-                }
-                Err(error) => Box::pin(async move { Err(ToolError::new(error)) }),
-            }
+            let decoded = decoder.object(raw);
+            answer(decoded.map(|arguments| function(arguments, cx)))
         };
         Self {
             attributes,
@@ -240,6 +230,20 @@ impl<const N: usize> ToolSet for [Tool; N] {
     fn into_tools(self) -> Vec<Tool> {
         self.into()
     }
+}
+
+/// Runs a call whose arguments could be decoded.
+fn answer<Fut, R>(running: std::result::Result<Fut, ArgumentsError>) -> ToolFuture
+where
+    Fut: Future<Output = R> + Send + 'static,
+    R: IntoToolResult,
+{
+    Box::pin(async move {
+        match running {
+            Ok(running) => running.await.into_tool_result(),
+            Err(error) => Err(ToolError::new(error)),
+        }
+    })
 }
 
 /// Decodes a tool's arguments by its schema. Without a schema the tool can never be registered,
