@@ -7,7 +7,8 @@
 //! - [`stdio`] takes the real descriptors away from the rest of the program,
 //! - [`lines`] cuts the input into lines of bounded length,
 //! - [`message`] recognises what a line is,
-//! - [`calls`] runs the tool and turns what it gives back into an answer,
+//! - [`calls`] runs the tool, at the [`pace`] it has shown, and turns what it gives back into an
+//!   answer,
 //! - [`output`] writes whole lines, from whichever thread has one,
 //! - [`bridge`] hands everything else to rmcp.
 //!
@@ -16,6 +17,7 @@
 //! malformed messages.
 
 pub(crate) mod listing;
+pub(crate) mod pace;
 
 mod bridge;
 mod calls;
@@ -32,6 +34,8 @@ use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
+
+use tokio::runtime::{self, Runtime};
 
 use crate::{
     error::{Error, Result},
@@ -56,7 +60,7 @@ pub(crate) fn run(parts: Arc<Parts>) -> Result<()> {
     warn_about_surroundings();
     panics::install_hook();
     let stdio = ProtocolStdio::take().map_err(Error::Stdio)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
+    let runtime = runtime::Builder::new_multi_thread()
         .enable_all()
         .thread_name("odek-tools")
         .build()
@@ -69,7 +73,7 @@ pub(crate) fn run(parts: Arc<Parts>) -> Result<()> {
         in_flight,
         output,
     };
-    session.read(stdio.input);
+    session.read(stdio.input, &runtime);
     session.finish(parts.policy.shutdown_grace);
     // Tools that are still running end with the process.
     runtime.shutdown_background();
@@ -85,9 +89,14 @@ struct Session {
 
 impl Session {
     /// Read and dispatch lines until the host closes standard input.
-    fn read(&self, input: File) {
+    fn read(&self, input: File, runtime: &Runtime) {
+        // Tools that are run on this thread find the runtime's timers.
+        let _entered = runtime.enter();
         let mut lines = Lines::new(input);
         loop {
+            if !lines.has_whole_line() {
+                self.output.write_waiting();
+            }
             match lines.next() {
                 // Bytes that are no text become replacement characters, as everywhere in the host.
                 Ok(Some(Line::Whole(line))) => self.accept(&String::from_utf8_lossy(line)),

@@ -15,6 +15,7 @@ use crate::{
     arguments::{self, ArgumentsError},
     result::{IntoToolResult, ToolError, ToolResult},
     schema::{self, SchemaError},
+    serve::pace::Pace,
 };
 
 /// What a running tool resolves to.
@@ -71,7 +72,7 @@ impl ToolAttributes {
 pub(crate) type RawArguments = Option<Box<RawValue>>;
 
 type AsyncFunction = dyn Fn(RawArguments, ToolContext) -> ToolFuture + Send + Sync;
-type BlockingFunction =
+pub(crate) type BlockingFunction =
     dyn Fn(RawArguments, ToolContext) -> std::result::Result<ToolResult, ToolError> + Send + Sync;
 
 /// How a tool's function wants to be run.
@@ -108,9 +109,23 @@ pub struct Tool {
     pub(crate) attributes: ToolAttributes,
     pub(crate) input_schema: std::result::Result<Arc<Map<String, Value>>, SchemaError>,
     pub(crate) function: Function,
+    pub(crate) pace: Arc<Pace>,
 }
 
 impl Tool {
+    fn new(
+        attributes: ToolAttributes,
+        input_schema: std::result::Result<Arc<Map<String, Value>>, SchemaError>,
+        function: Function,
+    ) -> Self {
+        Self {
+            attributes,
+            input_schema,
+            function,
+            pace: Arc::default(),
+        }
+    }
+
     /// A tool from an async function. `A` is decoded from the call's arguments object, and its
     /// JSON Schema is what the model is shown.
     pub fn from_async<A, F, Fut, R>(attributes: ToolAttributes, function: F) -> Self
@@ -126,11 +141,7 @@ impl Tool {
             let decoded = decoder.decode::<A>(raw);
             answer(decoded.map(|arguments| function(arguments, cx)))
         };
-        Self {
-            attributes,
-            input_schema,
-            function: Function::Async(Arc::new(run)),
-        }
+        Self::new(attributes, input_schema, Function::Async(Arc::new(run)))
     }
 
     /// A tool from a plain function, which runs off the async threads.
@@ -146,11 +157,7 @@ impl Tool {
             Ok(arguments) => function(arguments, cx).into_tool_result(),
             Err(error) => Err(ToolError::new(error)),
         };
-        Self {
-            attributes,
-            input_schema,
-            function: Function::Blocking(Arc::new(run)),
-        }
+        Self::new(attributes, input_schema, Function::Blocking(Arc::new(run)))
     }
 
     /// A tool whose name and schema are only known at run time. The function receives the
@@ -171,11 +178,7 @@ impl Tool {
             let decoded = decoder.object(raw);
             answer(decoded.map(|arguments| function(arguments, cx)))
         };
-        Self {
-            attributes,
-            input_schema,
-            function: Function::Async(Arc::new(run)),
-        }
+        Self::new(attributes, input_schema, Function::Async(Arc::new(run)))
     }
 
     /// The name the host lists.

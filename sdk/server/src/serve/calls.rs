@@ -2,12 +2,19 @@
 
 use std::{
     sync::Arc,
+    task::{self, Poll},
     time::{Duration, Instant},
 };
 
+use odek_contract::agent_loop::LOOP_RESULT_BYTES;
 use serde::Serialize;
 use serde_json::{Value, value::RawValue};
-use tokio::{runtime::Handle, task, time};
+use tokio::{
+    runtime::Handle,
+    task::{block_in_place, spawn_blocking},
+    time,
+};
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     context::ToolContext,
@@ -20,7 +27,7 @@ use crate::{
         output::Output,
         panics,
     },
-    tool::{Function, RawArguments, Tool},
+    tool::{BlockingFunction, Function, RawArguments, Tool},
 };
 
 /// Runs tools and sends their answers.
@@ -78,19 +85,79 @@ impl Calls {
                 .timeout
                 .and_then(|limit| Instant::now().checked_add(limit)),
         );
-        let arguments = arguments.map(ToOwned::to_owned);
+        let call = Call {
+            id,
+            tool,
+            arguments: arguments.map(ToOwned::to_owned),
+            context,
+            cancellation,
+            shared: Arc::clone(&self.shared),
+        };
+        match (&call.tool.function, call.tool.attributes.timeout) {
+            (Function::Blocking(function), None) => {
+                let function = Arc::clone(function);
+                self.runtime
+                    .spawn_blocking(move || call.run_here(&*function));
+            }
+            _ => self.start_async(call),
+        }
+    }
+
+    /// Start a call that may await something. One of a tool that is known to be quick is begun on
+    /// this thread, and answered from it if it never waits.
+    fn start_async(&self, call: Call) {
         let shared = Arc::clone(&self.shared);
-        self.runtime.spawn(async move {
-            let outcome = run(&tool, arguments, context).await;
-            // A plain function goes on after its time; this tells it that it need not.
-            if matches!(outcome, Outcome::TimedOut(_)) {
-                cancellation.cancel();
+        let pace = Arc::clone(&call.tool.pace);
+        let is_quick = pace.is_quick();
+        let mut running = Box::pin(async move { pace.measured(call.run()).await });
+        if is_quick {
+            // Whatever it waits for will wake the task that it is moved to below, which polls it
+            // again first thing.
+            let mut nobody = task::Context::from_waker(task::Waker::noop());
+            if let Poll::Ready(line) = running.as_mut().poll(&mut nobody) {
+                shared.conclude(line, Output::send_later);
+                return;
             }
-            if shared.in_flight.conclude_call(&id) {
-                shared.answer(&id, &tool, outcome);
-            }
-            shared.in_flight.end();
-        });
+        }
+        self.runtime
+            .spawn(async move { shared.conclude(running.await, Output::send) });
+    }
+}
+
+/// A call that has begun.
+struct Call {
+    id: Id,
+    tool: Arc<Tool>,
+    arguments: RawArguments,
+    context: ToolContext,
+    cancellation: CancellationToken,
+    shared: Arc<Shared>,
+}
+
+impl Call {
+    /// Run a plain function without a time limit on this thread, and answer.
+    fn run_here(self, function: &BlockingFunction) {
+        let run = || function(self.arguments, self.context);
+        let outcome = Outcome::of(panics::caught(run));
+        let line = self.shared.line_for(&self.id, &self.tool, outcome);
+        self.shared.conclude(line, Output::send);
+    }
+
+    /// Run the tool; the line that answers, if an answer is expected.
+    async fn run(self) -> Option<Vec<u8>> {
+        let outcome = run(&self.tool, self.arguments, self.context).await;
+        // A plain function goes on after its time; this tells it that it need not.
+        if matches!(outcome, Outcome::TimedOut(_)) {
+            self.cancellation.cancel();
+        }
+        let is_long = outcome.is_long();
+        let answer = || self.shared.line_for(&self.id, &self.tool, outcome);
+        // Attaching a long text writes a file, and encoding a large one takes a while.
+        if is_long {
+            block_in_place(answer)
+        } else {
+            answer()
+        }
     }
 }
 
@@ -110,9 +177,20 @@ async fn run(tool: &Tool, arguments: RawArguments, context: ToolContext) -> Outc
             Err(_) => return Outcome::TimedOut(limit),
         },
     };
-    match returned {
-        Ok(result) => Outcome::Returned(result),
-        Err(panic) => Outcome::Panicked(panic),
+    Outcome::of(returned)
+}
+
+impl Outcome {
+    fn of(returned: Result<Result<ToolResult, ToolError>, String>) -> Self {
+        match returned {
+            Ok(result) => Self::Returned(result),
+            Err(panic) => Self::Panicked(panic),
+        }
+    }
+
+    /// Whether there is more to answer than the host's agent loop takes at once.
+    fn is_long(&self) -> bool {
+        matches!(self, Self::Returned(Ok(result)) if result.text_content().len() > LOOP_RESULT_BYTES)
     }
 }
 
@@ -129,7 +207,7 @@ async fn run_function(
         Function::Blocking(function) => {
             let function = Arc::clone(function);
             let work = move || panics::caught(|| function(arguments, context));
-            task::spawn_blocking(work)
+            spawn_blocking(work)
                 .await
                 .unwrap_or_else(|error| Err(error.to_string()))
         }
@@ -137,11 +215,22 @@ async fn run_function(
 }
 
 impl Shared {
-    fn answer(&self, id: &Id, tool: &Tool, outcome: Outcome) {
-        // Attaching a long text writes a file, and encoding a large one takes a while.
-        let content = task::block_in_place(|| panics::caught(|| self.content(tool, outcome)));
+    /// The line that answers a call, unless the host has withdrawn it.
+    fn line_for(&self, id: &Id, tool: &Tool, outcome: Outcome) -> Option<Vec<u8>> {
+        if !self.in_flight.conclude_call(id) {
+            return None;
+        }
+        let content = panics::caught(|| self.content(tool, outcome));
         let content = content.unwrap_or_else(|panic| self.panicked(tool, &panic));
-        self.output.send(self.line(id, tool, &content));
+        Some(self.line(id, tool, &content))
+    }
+
+    /// A call is over: send its answer, if it has one, and count it out.
+    fn conclude(&self, line: Option<Vec<u8>>, send: impl FnOnce(&Output, Vec<u8>)) {
+        if let Some(line) = line {
+            send(&self.output, line);
+        }
+        self.in_flight.end();
     }
 
     fn content(&self, tool: &Tool, outcome: Outcome) -> Content {

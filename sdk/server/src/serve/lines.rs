@@ -44,6 +44,11 @@ impl<R: Read> Lines<R> {
         }
     }
 
+    /// Whether the next line is there already, so that reading it will not wait.
+    pub(crate) fn has_whole_line(&self) -> bool {
+        self.reader.buffer().contains(&b'\n')
+    }
+
     /// The next line; `None` at the end. The last line need not end in a line feed.
     pub(crate) fn next(&mut self) -> io::Result<Option<Line<'_>>> {
         self.line.clear();

@@ -30,6 +30,7 @@ pub(crate) struct Output {
 #[derive(Debug, Default)]
 struct State {
     waiting: Vec<Vec<u8>>,
+    waiting_bytes: usize,
     is_writing: bool,
     is_broken: bool,
 }
@@ -56,23 +57,45 @@ impl Output {
 
     /// Write a line that ends in a line feed, now or after those that wait already.
     pub(crate) fn send(&self, line: Vec<u8>) {
-        let mut state = self.lock();
-        if state.is_broken {
-            return;
+        self.push(line);
+        self.write_waiting();
+    }
+
+    /// Leave a line to be written with the next one, or by
+    /// [`write_waiting`](Self::write_waiting), which must follow soon.
+    pub(crate) fn send_later(&self, line: Vec<u8>) {
+        if self.push(line) > JOINED {
+            self.write_waiting();
         }
-        state.waiting.push(line);
-        if state.is_writing {
+    }
+
+    /// Add a line to those that wait; how many bytes wait now.
+    fn push(&self, line: Vec<u8>) -> usize {
+        let mut state = self.lock();
+        if !state.is_broken {
+            state.waiting_bytes += line.len();
+            state.waiting.push(line);
+        }
+        state.waiting_bytes
+    }
+
+    /// Write all lines that wait, unless another thread is at it, which then goes on with them.
+    pub(crate) fn write_waiting(&self) {
+        let mut state = self.lock();
+        if state.is_writing || state.waiting.is_empty() {
             return;
         }
         state.is_writing = true;
-        while !state.waiting.is_empty() && !state.is_broken {
+        while !state.waiting.is_empty() {
             let lines = mem::take(&mut state.waiting);
+            state.waiting_bytes = 0;
             drop(state);
             let outcome = self.write(lines);
             state = self.lock();
             if let Err(error) = outcome {
                 tracing::error!("standard output cannot be written any further: {error}");
                 state.is_broken = true;
+                state.waiting.clear();
             }
         }
         state.is_writing = false;
@@ -82,6 +105,7 @@ impl Output {
 
     /// Wait until everything has been written, at most until `end`.
     pub(crate) fn flush(&self, end: Instant) {
+        self.write_waiting();
         let mut state = self.lock();
         while state.is_writing {
             let Some(left) = end.checked_duration_since(Instant::now()) else {
