@@ -397,6 +397,25 @@ fn calls_run_side_by_side_and_answers_come_as_they_are_ready() {
 }
 
 #[test]
+fn a_tool_that_turns_slow_holds_nobody_up_for_long() {
+    let mut probe = Probe::start();
+    let block = |ms: u64| json!({"name": "block", "arguments": {"ms": ms}});
+    // Quick calls earn the tool the thread that reads requests, and the first slow one loses it.
+    for id in 0..30 {
+        probe.request(id, "tools/call", block(0));
+    }
+    probe.request(30, "tools/call", block(50));
+    probe.send(request(json!(31), "tools/call", block(600)));
+    probe.send(request(
+        json!(32),
+        "tools/call",
+        json!({"name": "echo", "arguments": {"text": "x"}}),
+    ));
+    assert_eq!(probe.next_line()["id"], 32);
+    assert_eq!(probe.next_line()["id"], 31);
+}
+
+#[test]
 fn the_same_id_twice_at_once_is_refused() {
     let mut probe = Probe::start();
     let sleep = request(

@@ -96,6 +96,16 @@ async fn sleep(
     format!("slept {ms} ms")
 }
 
+/// Block an async thread, as an async tool should not.
+#[odek_tool]
+async fn block(
+    /// How long, in milliseconds.
+    ms: u64,
+) -> String {
+    thread::sleep(Duration::from_millis(ms));
+    format!("blocked for {ms} ms")
+}
+
 /// Run past the tool's own time limit.
 #[odek_tool(timeout = "50ms")]
 async fn late() -> String {
@@ -184,6 +194,7 @@ fn main() -> odek_sdk::Result<()> {
         .tool(noise)
         .tool(read_input)
         .tool(sleep)
+        .tool(block)
         .tool(late)
         .tool(late_plain)
         .tool(wait_for_cancel)
