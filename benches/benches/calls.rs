@@ -1,11 +1,14 @@
-//! `cargo bench`: the SDK against rmcp alone, in one run, as a Markdown table on stdout.
+//! `cargo bench`: the SDK against its peers, in one run, as a Markdown table on stdout.
+//!
+//! The peer in Rust, rmcp alone, is always there. The peers in other languages are when
+//! `benches/peers/run` has installed them and starts this.
 //!
 //! Every figure is taken for all servers in turn, three rounds of it, and the best round counts,
 //! so that what else the machine does falls on all of them alike.
 #![allow(clippy::print_stdout, reason = "the table is the result")]
 
 use std::{
-    fs,
+    env, fs,
     io::{self, Write},
     process::Command,
     time::{Duration, Instant},
@@ -46,14 +49,51 @@ fn main() -> io::Result<()> {
         variables: &many,
     };
 
-    println!("| what | odek-sdk | rmcp, `stdio()` | rmcp, `stdio_pipes()` |");
-    println!("|---|---|---|---|");
-    let peers = [&sdk, &rmcp, &pipes];
+    let others = [
+        ("FastMCP", "BENCH_FASTMCP"),
+        ("TypeScript SDK", "BENCH_TYPESCRIPT"),
+    ];
+    let others: Vec<(&str, Vec<String>)> = others
+        .into_iter()
+        .filter_map(|(name, variable)| Some((name, words(&env::var(variable).ok()?))))
+        .collect();
+    let others: Vec<(&str, &str, Vec<&str>)> = others
+        .iter()
+        .filter_map(|(name, words)| {
+            let (path, arguments) = words.split_first()?;
+            Some((
+                *name,
+                path.as_str(),
+                arguments.iter().map(String::as_str).collect(),
+            ))
+        })
+        .collect();
+    let mut peers = vec![
+        ("odek-sdk", sdk),
+        ("rmcp, `stdio()`", rmcp),
+        ("rmcp, `stdio_pipes()`", pipes),
+    ];
+    for (name, path, arguments) in &others {
+        let variables = &[];
+        peers.push((
+            name,
+            Program {
+                path,
+                arguments,
+                variables,
+            },
+        ));
+    }
+    let names: Vec<_> = peers.iter().map(|(name, _)| *name).collect();
+    println!("| what | {} |", names.join(" | "));
+    println!("|---|{}", "---|".repeat(names.len()));
+    let peers: Vec<&Program<'_>> = peers.iter().map(|(_, program)| program).collect();
+    let peers = peers.as_slice();
     let small = call("echo", &json!({"text": "hello"}));
     row("`echo`, p50", peers, |program| {
-        latency(program, &small, 20_000)
+        latency(program, &small, 5_000)
     })?;
-    for (size, calls) in [(1_000, 10_000), (100_000, 1_000), (1_000_000, 150)] {
+    for (size, calls) in [(1_000, 5_000), (100_000, 500), (1_000_000, 60)] {
         let sized = call("echo", &json!({"text": "x".repeat(size)}));
         let title = format!("`echo` with {} KB, p50", size / 1000);
         row(&title, peers, |program| latency(program, &sized, calls))?;
@@ -61,13 +101,12 @@ fn main() -> io::Result<()> {
     for callers in [1, 16, 64] {
         let title = format!("`echo`, {callers} callers");
         row(&title, peers, |program| {
-            let rate =
-                Server::start(program)?.throughput(&small, callers, 64_000 / callers * callers)?;
+            let rate = Server::start(program)?.throughput(&small, callers, 9_600)?;
             Ok(Figure::PerSecond(rate))
         })?;
     }
     row("start to `tools/list` answered, median", peers, |program| {
-        let times = (0..30).map(|_| Server::time_to_listed(program));
+        let times = (0..15).map(|_| Server::time_to_listed(program));
         Ok(Figure::Time(median(times.collect::<io::Result<_>>()?)))
     })?;
     row("8 MiB result, peak memory above idle", peers, result_memory)?;
@@ -76,13 +115,17 @@ fn main() -> io::Result<()> {
     println!("| odek-sdk alone | |");
     println!("|---|---|");
     let plain = call("echo_plain", &json!({"text": "hello"}));
-    let plain = best(|| latency(&sdk, &plain, 20_000))?;
+    let plain = best(|| latency(peers[0], &plain, 20_000))?;
     println!("| `echo` as a plain function, p50 | {plain} |");
     let of_many = best(|| latency(&thousand, &small, 20_000))?;
     println!("| `echo` among 1,000 further tools, p50 | {of_many} |");
-    hashing(&sdk, scratch.path())?;
-    parallel(&sdk)?;
+    hashing(peers[0], scratch.path())?;
+    parallel(peers[0])?;
     Ok(())
+}
+
+fn words(text: &str) -> Vec<String> {
+    text.split_whitespace().map(str::to_owned).collect()
 }
 
 #[derive(Clone, Copy)]
@@ -123,15 +166,15 @@ impl std::fmt::Display for Figure {
     }
 }
 
-/// Print a row: the figure of each peer, with its ratio to the first.
+/// Print a row: the figure of each peer, with the ratio of the first one to it.
 fn row(
     title: &str,
-    peers: [&Program<'_>; 3],
+    peers: &[&Program<'_>],
     measure: impl Fn(&Program<'_>) -> io::Result<Figure>,
 ) -> io::Result<()> {
-    let mut figures: [Option<Figure>; 3] = [None; 3];
+    let mut figures: Vec<Option<Figure>> = vec![None; peers.len()];
     for _ in 0..ROUNDS {
-        for (program, best) in peers.iter().zip(&mut figures) {
+        for (&program, best) in peers.iter().zip(&mut figures) {
             let figure = measure(program)?;
             if best.is_none_or(|best| figure.beats(best)) {
                 *best = Some(figure);
@@ -139,11 +182,15 @@ fn row(
         }
     }
     print!("| {title} |");
-    let first = figures[0].map_or(f64::NAN, Figure::amount);
+    let first = figures
+        .first()
+        .copied()
+        .flatten()
+        .map_or(f64::NAN, Figure::amount);
     for (index, figure) in figures.iter().flatten().enumerate() {
         match index {
             0 => print!(" {figure} |"),
-            _ => print!(" {figure} (odek-sdk: {:.2}x) |", first / figure.amount()),
+            _ => print!(" {figure} ({:.2}x) |", first / figure.amount()),
         }
     }
     println!();

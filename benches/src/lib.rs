@@ -5,7 +5,7 @@
 
 use std::{
     collections::HashMap,
-    fs,
+    env, fs,
     io::{self, BufRead, BufReader, Write},
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
     sync::{
@@ -51,6 +51,7 @@ impl Server {
         let mut child = Command::new(program.path)
             .args(program.arguments)
             .envs(program.variables.iter().copied())
+            .current_dir(env::var_os("BENCH_ROOT").unwrap_or_else(|| ".".into()))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
