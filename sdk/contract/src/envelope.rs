@@ -61,6 +61,7 @@ pub struct ToolResultEnvelope {
     #[schemars(extend("const" = TOOL_RESULT_SCHEMA))]
     pub schema: String,
     /// Text for the model. Together with the metadata lines it is cut at `max_result_chars`.
+    #[schemars(default)]
     pub text: String,
     /// References to the files that the tool produced, at most 64.
     #[schemars(length(max = MAX_ARTIFACTS), default)]
@@ -389,7 +390,7 @@ mod tests {
     #[test]
     fn the_schema_lists_the_required_members() {
         let schema = schemars::schema_for!(ToolResultEnvelope);
-        assert_eq!(schema.get("required"), Some(&json!(["schema", "text"])));
+        assert_eq!(schema.get("required"), Some(&json!(["schema"])));
     }
 
     proptest! {
