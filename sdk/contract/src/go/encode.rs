@@ -22,12 +22,22 @@ pub fn arguments_from_model_text(text: &str) -> String {
     }
     let value = Json::parse(text.as_bytes()).ok();
     value
-        .and_then(|value| encode(&value, Form::AnyValue))
+        .and_then(|value| value.as_any_value())
         .unwrap_or_else(|| {
             let mut string = String::with_capacity(text.len() + 2);
             push_string(&mut string, text);
             string
         })
+}
+
+impl Json {
+    /// The value as the host writes it after it has read it without knowing its type: objects with
+    /// sorted keys, the last of several equal ones, and every number through a 64-bit float.
+    ///
+    /// `None` if a number is too large for that; the host then cannot read the value at all.
+    pub fn as_any_value(&self) -> Option<String> {
+        encode(self, Form::AnyValue)
+    }
 }
 
 /// A value as JSON text, with its members and numbers as they were read.

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fmt;
 
-use odek_contract::go::{Json, arguments_from_model_text, fold_equal};
+use odek_contract::go::{Json, fold_equal};
 use odek_contract::names::{self, QualifiedName, ServerName, ToolName, is_reserved_tool_name};
 use serde_json::Value;
 
@@ -212,13 +212,22 @@ impl ToolFields {
             } else if fold_equal(name, "description") {
                 read_string(value, "tools[].description", &mut self.description)?;
             } else if fold_equal(name, "inputSchema") {
-                let schema = String::from_utf8_lossy(&text[place]);
-                self.input_schema =
-                    (*value != Json::Null).then(|| arguments_from_model_text(&schema));
+                self.input_schema = read_schema(value)?;
             }
         }
         Ok(())
     }
+}
+
+/// Any value will do, as long as its numbers fit into 64-bit floats.
+fn read_schema(value: &Json) -> Result<Option<String>, String> {
+    if *value == Json::Null {
+        return Ok(None);
+    }
+    let Some(schema) = value.as_any_value() else {
+        return Err("tools[].inputSchema holds a number that no 64-bit float can hold".to_owned());
+    };
+    Ok(Some(schema))
 }
 
 #[cfg(test)]
@@ -286,6 +295,10 @@ mod tests {
             (
                 r#"{"tools":[{"name":5}]}"#,
                 "tools[].name is a number, not a string",
+            ),
+            (
+                r#"{"tools":[{"name":"a","inputSchema":{"maximum":[1e400]}}]}"#,
+                "tools[].inputSchema holds a number that no 64-bit float can hold",
             ),
         ] {
             let error = read(list).unwrap_err().to_string();
