@@ -21,35 +21,36 @@ struct Entry {
 #[test]
 fn vectors_limits_are_taken_as_the_host_takes_them() {
     let entries = entries();
-    check_all(&odek_vectors("limits.json"), |case| {
-        match effective(case, &entries) {
-            Ok(Effective::Disabled) if case["disabled"] == true => Ok(()),
-            Ok(Effective::Enabled { limits, warnings }) if case.get("effective").is_some() => {
-                let found = json!({
-                    "timeout_ms": limits.timeout.as_millis() as u64,
-                    "max_response_bytes": limits.max_response_bytes,
-                    "max_result_chars": limits.max_result_chars,
-                });
-                let warnings: Vec<_> = warnings.iter().map(ToString::to_string).collect();
-                if found == case["effective"] && json!(warnings) == case["warnings"] {
-                    Ok(())
-                } else {
-                    Err(format!("limits were {found}, warnings {warnings:?}"))
-                }
+    let mut cases = odek_vectors("limits.json");
+    // Starting a program is up to the host crate, which tests that.
+    cases.retain(|case| case["reason"] != "start-failed");
+    check_all(&cases, |case| match effective(case, &entries) {
+        Ok(Effective::Disabled) if case["disabled"] == true => Ok(()),
+        Ok(Effective::Enabled { limits, warnings }) if case.get("effective").is_some() => {
+            let found = json!({
+                "timeout_ms": limits.timeout.as_millis() as u64,
+                "max_response_bytes": limits.max_response_bytes,
+                "max_result_chars": limits.max_result_chars,
+            });
+            let warnings: Vec<_> = warnings.iter().map(ToString::to_string).collect();
+            if found == case["effective"] && json!(warnings) == case["warnings"] {
+                Ok(())
+            } else {
+                Err(format!("limits were {found}, warnings {warnings:?}"))
             }
-            Ok(other) => Err(format!("the entry was taken as {other:?}")),
-            Err(error) => {
-                let stage = if error.is_decoding() {
-                    "decode"
-                } else {
-                    "connect"
-                };
-                if stage != text(case, "stage") {
-                    return Err(format!("failed at stage {stage}: {error}"));
-                }
-                check_error(case, &error.to_string())?;
-                check_reason(case, error.reason())
+        }
+        Ok(other) => Err(format!("the entry was taken as {other:?}")),
+        Err(error) => {
+            let stage = if error.is_decoding() {
+                "decode"
+            } else {
+                "connect"
+            };
+            if stage != text(case, "stage") {
+                return Err(format!("failed at stage {stage}: {error}"));
             }
+            check_error(case, &error.to_string())?;
+            check_reason(case, error.reason())
         }
     });
 }

@@ -10,8 +10,9 @@ mod support;
 use files::{CaseFolder, decode_base64};
 use odek_contract::artifact::ArtifactRoots;
 use odek_contract::config::{Effective, Limits, ServerConfig};
+use odek_contract::go::Json;
 use odek_contract::result::{CallFailure, ModelResult, ResultContext};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use support::{check_error, check_reason, odek_vectors_text, text};
@@ -25,14 +26,19 @@ const LINE_START: &str = r#"{"jsonrpc":"2.0","id":${ID},"result":"#;
 /// The reply of a case, its JSON exactly as it stands in the file.
 #[derive(Deserialize)]
 struct Reply {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "given")]
     result: Option<Box<RawValue>>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "given")]
     error: Option<Box<RawValue>>,
     #[serde(default)]
     raw: Vec<String>,
     #[serde(default)]
     raw_b64: Option<String>,
+}
+
+/// A member that is there, null included.
+fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Box<RawValue>>, D::Error> {
+    Box::deserialize(deserializer).map(Some)
 }
 
 #[derive(Deserialize)]
@@ -44,7 +50,7 @@ struct RawCase<'a> {
 /// An answer that can be read without a connection.
 enum Answer {
     Result(Vec<u8>),
-    Error(Value),
+    Error { code: i64, message: String },
 }
 
 #[test]
@@ -82,18 +88,15 @@ fn answer(case: &Value, raw: &RawValue) -> Option<Answer> {
         return None;
     }
     let raw: RawCase<'_> = serde_json::from_str(raw.get()).expect("a case");
-    // A null result is a result here, which an optional member would hide.
-    if let Some(Value::Null) = case["reply"].get("result") {
-        return Some(Answer::Result(b"null".to_vec()));
-    }
     let reply: Reply = serde_json::from_str(raw.reply.get()).expect("a reply");
     if let Some(result) = reply.result {
         return Some(Answer::Result(result.get().as_bytes().to_vec()));
     }
-    if let Some(error) = reply.error {
-        return Some(Answer::Error(
-            serde_json::from_str(error.get()).expect("JSON"),
-        ));
+    match reply.error {
+        // No error, and no result either.
+        Some(error) if error.get() == "null" => return Some(Answer::Result(Vec::new())),
+        Some(error) => return Some(error_answer(&error)),
+        None => {}
     }
     let line = match reply.raw_b64 {
         Some(encoded) => decode_base64(&encoded),
@@ -106,8 +109,23 @@ fn answer(case: &Value, raw: &RawValue) -> Option<Answer> {
         .strip_prefix(LINE_START.as_bytes())?
         .strip_suffix(b"}")?;
     // Other members behind the result belong to the connection.
-    odek_contract::go::Json::parse(result).ok()?;
+    Json::parse(result).ok()?;
     Some(Answer::Result(result.to_vec()))
+}
+
+/// The members of an error object, found in any letter case. Those that a connection would not
+/// read do not get here.
+fn error_answer(error: &RawValue) -> Answer {
+    let error = Json::parse(error.get().as_bytes()).expect("JSON");
+    let code = match error.member("code") {
+        Some(Json::Number(literal)) => literal.parse().expect("an integer"),
+        _ => 0,
+    };
+    let message = match error.member("message") {
+        Some(Json::String(message)) => message.clone(),
+        _ => String::new(),
+    };
+    Answer::Error { code, message }
 }
 
 enum Failure {
@@ -136,10 +154,9 @@ fn check(case: &Value, answer: &Answer) -> Result<(), Failure> {
     };
     let outcome = match answer {
         Answer::Result(json) => context.read_result(&fill_in(&folder, json)),
-        Answer::Error(error) => Err(context.read_rpc_error(
-            error["code"].as_i64().unwrap_or_default(),
-            error["message"].as_str().unwrap_or_default(),
-        )),
+        Answer::Error { code, message } => {
+            Err(context.read_rpc_error(*code, &folder.fill_in(message)))
+        }
     };
     match outcome {
         Ok(result) => check_success(case, &folder, &result)?,

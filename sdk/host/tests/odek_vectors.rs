@@ -13,7 +13,7 @@ use std::{env, fs, thread};
 use odek_contract::config::{Effective, Limits, ServerConfig};
 use odek_contract::names::ServerName;
 use odek_host::odek::{Client, ClientBuilder, ConnectError};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -282,13 +282,20 @@ struct ResultCase {
 
 #[derive(Deserialize)]
 struct Reply {
+    #[serde(default, deserialize_with = "given")]
     result: Option<Box<RawValue>>,
+    #[serde(default, deserialize_with = "given")]
     error: Option<Box<RawValue>>,
     raw: Option<Vec<String>>,
     raw_b64: Option<String>,
     #[serde(default)]
     close: bool,
     pad_to: Option<usize>,
+}
+
+/// A member that is there, null included.
+fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Box<RawValue>>, D::Error> {
+    Box::deserialize(deserializer).map(Some)
 }
 
 impl Reply {
@@ -313,10 +320,11 @@ impl Reply {
                 error: Some(error), ..
             } => vec![member("error", error)],
             Self { close: true, .. } => return vec![Action::Exit(0)],
-            Self { result, .. } => {
-                let null = RawValue::from_string("null".to_owned()).unwrap();
-                vec![member("result", result.as_ref().unwrap_or(&null))]
-            }
+            Self {
+                result: Some(result),
+                ..
+            } => vec![member("result", result)],
+            _ => panic!("the vectors have a kind of reply that is not known here"),
         };
         let padded = lines.into_iter().map(|mut line| {
             if let Some(length) = self.pad_to {
