@@ -206,7 +206,7 @@ impl ToolFields {
     /// A null entry is an entry without a name.
     fn read(&mut self, json: &Json, text: &[u8]) -> Result<(), String> {
         self.entry = String::from_utf8_lossy(text).into_owned();
-        for ((name, value), place) in object(json, "tools[]")?.iter().zip(member_values(text)) {
+        for (name, value) in object(json, "tools[]")? {
             if fold_equal(name, "name") {
                 read_string(value, "tools[].name", &mut self.name)?;
             } else if fold_equal(name, "description") {
