@@ -1,13 +1,16 @@
 //! The cargo workspace around a new project: the project becomes a member, or opts out.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::FlockOperation;
 use tempfile::NamedTempFile;
 use toml_edit::{Array, DocumentMut, Item, RawString, Value};
 
 use crate::error::ExpectedError;
+
+const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// How a new project relates to the manifests above it.
 #[derive(Debug)]
@@ -25,16 +28,54 @@ pub(crate) enum Membership {
 pub(crate) struct Member {
     /// The directory of the workspace manifest.
     pub(crate) root: PathBuf,
-    /// The manifest to write; none when its patterns already cover the project.
-    addition: Option<PreparedManifest>,
+    /// What to write; none when the manifest's patterns already cover the project.
+    addition: Option<Change>,
 }
 
 impl Member {
     /// Writes the workspace manifest, if that is needed.
     pub(crate) fn commit(self) -> Result<(), ExpectedError> {
         match self.addition {
-            Some(manifest) => manifest.commit(),
+            Some(change) => change.commit(),
             None => Ok(()),
+        }
+    }
+}
+
+/// A member to add to a manifest.
+#[derive(Debug)]
+struct Change {
+    path: PathBuf,
+    relative: String,
+    before: String,
+    prepared: PreparedManifest,
+}
+
+impl Change {
+    /// Replaces the manifest. Where another process has changed it since it was read, the member
+    /// is added to what is there now.
+    fn commit(self) -> Result<(), ExpectedError> {
+        // Of several processes that add a member, one looks and replaces at a time. Without the
+        // lock, which some file systems do not have, the moment between the two stays open.
+        let directory = File::open(self.path.parent().unwrap_or(Path::new("/")));
+        let _lock = directory.and_then(|directory| {
+            rustix::fs::flock(&directory, FlockOperation::LockExclusive)?;
+            Ok(directory)
+        });
+        let text = read(&self.path)?;
+        if text == self.before {
+            return self.prepared.commit();
+        }
+        let mut document = parse(&self.path, &text)?;
+        match add(&self.path, &mut document, &self.relative)? {
+            Addition::Added => {
+                PreparedManifest::new(&self.path, &in_style_of(&text, &document))?.commit()
+            }
+            Addition::AlreadyCovered => Ok(()),
+            Addition::Excluded => Err(ExpectedError::WorkspaceManifest {
+                path: self.path,
+                problem: "another process has excluded the place meanwhile".to_owned(),
+            }),
         }
     }
 }
@@ -87,14 +128,8 @@ pub(crate) fn membership(target: &Path) -> Result<Membership, ExpectedError> {
         if !path.is_file() {
             continue;
         }
-        let text = fs::read_to_string(&path)
-            .map_err(|source| ExpectedError::file("read", &path, source))?;
-        let mut document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| {
-            ExpectedError::WorkspaceManifest {
-                path: path.clone(),
-                problem: error.message().to_owned(),
-            }
-        })?;
+        let before = read(&path)?;
+        let mut document = parse(&path, &before)?;
         if !document.contains_key("workspace") {
             continue;
         }
@@ -103,11 +138,15 @@ pub(crate) fn membership(target: &Path) -> Result<Membership, ExpectedError> {
                 path: target.to_owned(),
             });
         };
-        let addition = match add_member(&mut document, relative) {
-            Ok(Addition::Excluded) => return Ok(Membership::OptOut),
-            Ok(Addition::AlreadyCovered) => None,
-            Ok(Addition::Added) => Some(PreparedManifest::new(&path, &document.to_string())?),
-            Err(problem) => return Err(ExpectedError::WorkspaceManifest { path, problem }),
+        let addition = match add(&path, &mut document, relative)? {
+            Addition::Excluded => return Ok(Membership::OptOut),
+            Addition::AlreadyCovered => None,
+            Addition::Added => Some(Change {
+                prepared: PreparedManifest::new(&path, &in_style_of(&before, &document))?,
+                relative: relative.to_owned(),
+                before,
+                path,
+            }),
         };
         return Ok(Membership::Member(Member {
             root: directory.to_owned(),
@@ -115,6 +154,40 @@ pub(crate) fn membership(target: &Path) -> Result<Membership, ExpectedError> {
         }));
     }
     Ok(Membership::Alone)
+}
+
+fn read(path: &Path) -> Result<String, ExpectedError> {
+    fs::read_to_string(path).map_err(|source| ExpectedError::file("read", path, source))
+}
+
+fn parse(path: &Path, text: &str) -> Result<DocumentMut, ExpectedError> {
+    text.parse().map_err(
+        |error: toml_edit::TomlError| ExpectedError::WorkspaceManifest {
+            path: path.to_owned(),
+            problem: error.message().to_owned(),
+        },
+    )
+}
+
+fn add(path: &Path, document: &mut DocumentMut, relative: &str) -> Result<Addition, ExpectedError> {
+    add_member(document, relative).map_err(|problem| ExpectedError::WorkspaceManifest {
+        path: path.to_owned(),
+        problem,
+    })
+}
+
+/// The text of a changed document, with the byte-order mark and the line ends of the text that it
+/// was read from: the parser knows neither.
+fn in_style_of(before: &str, document: &DocumentMut) -> String {
+    let mut text = document.to_string();
+    let first_line = before.split_inclusive('\n').next().unwrap_or_default();
+    if first_line.ends_with("\r\n") {
+        text = text.replace("\r\n", "\n").replace('\n', "\r\n");
+    }
+    if before.starts_with(BYTE_ORDER_MARK) && !text.starts_with(BYTE_ORDER_MARK) {
+        text.insert(0, BYTE_ORDER_MARK);
+    }
+    text
 }
 
 /// Whether a manifest with a `[workspace]` table lies above `target`.
@@ -331,6 +404,24 @@ mod tests {
                 after_adding(before, "b"),
                 (Addition::Added, after.to_owned())
             );
+        }
+    }
+
+    #[test]
+    fn the_line_ends_and_the_mark_of_the_manifest_stay() {
+        for (before, after) in [
+            (
+                "[workspace]\r\nmembers = [\r\n  \"a\",\r\n]\r\n",
+                "[workspace]\r\nmembers = [\r\n  \"a\",\r\n  \"b\",\r\n]\r\n",
+            ),
+            (
+                "\u{feff}[workspace]\nmembers = []\n",
+                "\u{feff}[workspace]\nmembers = [\"b\"]\n",
+            ),
+        ] {
+            let mut document: DocumentMut = before.parse().unwrap();
+            add_member(&mut document, "b").unwrap();
+            assert_eq!(in_style_of(before, &document), after);
         }
     }
 

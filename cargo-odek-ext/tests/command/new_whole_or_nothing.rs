@@ -110,3 +110,24 @@ fn two_runs_at_once_make_one_project() {
     assert_eq!(successes, 1);
     assert_eq!(names(&place), ["logs"]);
 }
+
+#[test]
+fn runs_at_once_in_one_workspace_make_a_member_each() {
+    let (_guard, place) = place();
+    fs::write(place.join("Cargo.toml"), "[workspace]\nmembers = []\n").unwrap();
+    let projects = ["p1", "p2", "p3", "p4"];
+    let children = projects.map(|project| {
+        cargo_odek_ext(&place, ["new", project])
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap()
+    });
+    for mut child in children {
+        assert!(child.wait().unwrap().success());
+    }
+    assert_eq!(
+        read(&place.join("Cargo.toml")),
+        "[workspace]\nmembers = [\"p1\", \"p2\", \"p3\", \"p4\"]\n"
+    );
+}
