@@ -29,10 +29,9 @@ impl Staging {
         let vacancy = inspect(target)?;
         let parent = parent_of(target);
         let parents = CreatedParents::create(parent)?;
-        let name = target.file_name().unwrap_or_default().to_string_lossy();
-        let prefix = format!(".{name}.");
+        // Not made from the target's name, which may be as long as a name can be.
         let directory = tempfile::Builder::new()
-            .prefix(&prefix)
+            .prefix(".odek-ext-new-")
             // The process's umask applies, as for any other new directory.
             .permissions(Permissions::from_mode(0o777))
             .tempdir_in(parent)
@@ -218,6 +217,14 @@ mod tests {
         staging.write("file", b"content").unwrap();
         drop(staging);
         assert!(names(place.path()).is_empty());
+    }
+
+    #[test]
+    fn the_longest_name_of_a_directory_can_be_used() {
+        let place = tempfile::tempdir().unwrap();
+        let target = place.path().join("x".repeat(255));
+        Staging::begin(&target).unwrap().commit().unwrap();
+        assert!(target.is_dir());
     }
 
     #[test]
