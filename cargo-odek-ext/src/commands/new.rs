@@ -20,6 +20,13 @@ use crate::scaffold::{self, Created, Plan, Target, WorkspaceChoice};
 /// The longest display name and agent id, in characters.
 const MAX_TEXT_CHARACTERS: usize = 200;
 
+/// The longest name of a directory on common file systems.
+const MAX_DIRECTORY_BYTES: usize = 255;
+
+/// Directories below a workspace's `agents` that the runtime does not take for packages (runtime
+/// facts, section 1).
+const SKIPPED_AGENTS: [&str; 2] = ["lib", "runtime"];
+
 /// Create an extension in a new directory.
 ///
 /// On a terminal, what no flag decides is asked for.
@@ -184,14 +191,20 @@ fn checked_text(field: &'static str, value: String) -> Result<String, ExpectedEr
 /// The runtime takes any text as an agent's id, but looks the worker up in a directory of that name.
 fn checked_agent_id(value: String) -> Result<String, ExpectedError> {
     let value = checked_text("agent id", value)?;
-    if value.contains(['/', '\\']) || value.starts_with('.') {
-        return Err(ExpectedError::InvalidText {
-            field: "agent id",
-            value,
-            problem: "is no name for a directory",
-        });
-    }
-    Ok(value)
+    let problem = if value.contains(['/', '\\']) || value.starts_with('.') {
+        "is no name for a directory"
+    } else if value.len() > MAX_DIRECTORY_BYTES {
+        "is too long for the name of a directory"
+    } else if SKIPPED_AGENTS.contains(&value.as_str()) {
+        "names a directory that the agent-extension runtime skips"
+    } else {
+        return Ok(value);
+    };
+    Err(ExpectedError::InvalidText {
+        field: "agent id",
+        value,
+        problem,
+    })
 }
 
 /// Questions on the terminal, or the defaults where nobody can be asked.
@@ -378,7 +391,8 @@ mod tests {
 
     #[test]
     fn agent_ids_name_a_directory() {
-        for id in ["..", ".hidden", "a/b", "a\\b", ""] {
+        let long = "é".repeat(128);
+        for id in ["..", ".hidden", "a/b", "a\\b", "", "lib", "runtime", &long] {
             checked_agent_id(id.to_owned()).unwrap_err();
         }
         checked_agent_id("log-analyzer".to_owned()).unwrap();
