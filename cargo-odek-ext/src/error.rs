@@ -43,6 +43,9 @@ impl Kind {
 /// A failure that is the fault of the input or of the environment.
 #[derive(Debug, Error)]
 pub(crate) enum ExpectedError {
+    #[error("{problem}")]
+    CommandLine { problem: String },
+
     #[error("`{}` already exists and is not a directory", path.display())]
     DestinationIsNotADirectory { path: PathBuf },
 
@@ -72,7 +75,7 @@ pub(crate) enum ExpectedError {
     #[error("`{}` is no checkout of the SDK: it holds no `sdk/server/Cargo.toml`", path.display())]
     NoSdkCheckout { path: PathBuf },
 
-    #[error("the path `{}` is not valid UTF-8, so `Cargo.toml` cannot name it", path.display())]
+    #[error("the path `{}` is not valid UTF-8, so cargo cannot name it", path.display())]
     PathNotUtf8 { path: PathBuf },
 
     #[error("cannot {action} `{}`: {source}", path.display())]
@@ -220,7 +223,8 @@ impl ExpectedError {
 
     pub(crate) fn kind(&self) -> Kind {
         match self {
-            ExpectedError::DestinationIsNotADirectory { .. }
+            ExpectedError::CommandLine { .. }
+            | ExpectedError::DestinationIsNotADirectory { .. }
             | ExpectedError::DestinationNotEmpty { .. }
             | ExpectedError::DestinationIsCurrentDirectory { .. }
             | ExpectedError::DestinationHasNoName { .. }
@@ -283,6 +287,10 @@ impl ExpectedError {
                     }
                 })
             }
+            ExpectedError::InvalidText { field, .. } => Some(format!(
+                "give another one with `--{}`",
+                field.replace(' ', "-")
+            )),
             ExpectedError::NoSdkCheckout { .. } => {
                 Some("`--sdk-path` takes the top directory of a checkout".to_owned())
             }
@@ -298,6 +306,9 @@ impl ExpectedError {
             ExpectedError::Arguments { .. } => Some(
                 "give one JSON document, `@FILE`, or `key=value` words, such as `top=3`".to_owned(),
             ),
+            ExpectedError::PathNotUtf8 { .. } => {
+                Some("give a path whose directories all have UTF-8 names".to_owned())
+            }
             ExpectedError::GitMissing => Some("install git, or pass `--vcs none`".to_owned()),
             ExpectedError::WorkspaceManifest { .. } => Some(
                 "repair that manifest, or create the extension outside of its directory".to_owned(),

@@ -59,7 +59,8 @@ pub(crate) struct Target(PathBuf);
 impl Target {
     /// # Errors
     ///
-    /// Fails for a path that ends in no name, such as `..`.
+    /// Fails for a path that ends in no name, such as `..`, and for one that is not UTF-8: cargo
+    /// reports what it builds as JSON, which cannot hold such a path.
     pub(crate) fn new(path: &Path) -> Result<Self, ExpectedError> {
         let no_name = || ExpectedError::DestinationHasNoName {
             path: path.to_owned(),
@@ -68,7 +69,11 @@ impl Target {
             .map_err(|source| ExpectedError::file("find", path, source))?;
         let name = absolute.file_name().ok_or_else(no_name)?;
         let parent = absolute.parent().ok_or_else(no_name)?;
-        Ok(Self(resolve(parent).join(name)))
+        let resolved = resolve(parent).join(name);
+        match resolved.to_str() {
+            Some(_) => Ok(Self(resolved)),
+            None => Err(ExpectedError::PathNotUtf8 { path: resolved }),
+        }
     }
 
     pub(crate) fn path(&self) -> &Path {

@@ -1,6 +1,8 @@
 //! `new` where it must refuse, each time with one message and nothing left behind.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::process::Command;
 
 use crate::support::{Run, cargo_odek_ext, names, place, run, tree};
@@ -74,6 +76,7 @@ fn names_that_cannot_be_used() {
         2,
         "no name for a directory",
     );
+    refused(&["new", "runtime"], 2, "give another one with `--agent-id`");
     refused(
         &["new", "logs", "--sdk-path", "full"],
         2,
@@ -106,6 +109,33 @@ fn a_refusal_is_a_document_too() {
     assert_eq!(document["error"]["exit_code"], 2);
     let message = document["error"]["message"].as_str().unwrap();
     assert!(run.stderr.contains(message));
+}
+
+#[test]
+fn a_command_line_that_cannot_be_parsed_gives_a_document_too() {
+    let (_guard, place) = place();
+    for arguments in [
+        &["new", "a", "b", "--format", "json"][..],
+        &["--format=json", "new", "a", "b"],
+    ] {
+        let run = run(&place, arguments).expect_code(2);
+        assert_eq!(run.json()["error"]["kind"], "usage");
+        assert_eq!(
+            run.json()["error"]["message"],
+            "unexpected argument 'b' found"
+        );
+        assert!(run.stderr.contains("Usage:"), "{run:?}");
+    }
+}
+
+#[test]
+fn a_path_that_is_not_utf8_is_refused() {
+    let (_guard, place) = place();
+    let path = OsStr::from_bytes(b"logs-\xff");
+    let arguments = [OsStr::new("new"), path, OsStr::new("--name=logs")];
+    let run = run(&place, arguments).expect_code(2);
+    assert!(run.stderr.contains("not valid UTF-8"), "{run:?}");
+    assert!(fs::read_dir(&place).unwrap().next().is_none());
 }
 
 #[test]
