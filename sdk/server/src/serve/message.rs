@@ -125,6 +125,24 @@ struct CallParameters<'a> {
     arguments: Option<&'a RawValue>,
 }
 
+/// A call in good order, read in one go: its arguments are passed over once instead of twice.
+/// Whatever does not fit is looked at more closely.
+#[derive(Deserialize)]
+struct WholeCall<'a> {
+    #[serde(borrow)]
+    id: &'a RawValue,
+    #[serde(rename = "method")]
+    _method: CallMethod,
+    #[serde(borrow)]
+    params: CallParameters<'a>,
+}
+
+#[derive(Deserialize)]
+enum CallMethod {
+    #[serde(rename = "tools/call")]
+    Call,
+}
+
 #[derive(Deserialize)]
 struct CancelParameters<'a> {
     #[serde(borrow, rename = "requestId")]
@@ -164,6 +182,16 @@ fn read_batch(text: &str) -> Message<'_> {
 }
 
 fn read_object(text: &str) -> Message<'_> {
+    if let Ok(call) = serde_json::from_str::<WholeCall<'_>>(text)
+        && let Some(id) = Id::from_raw(call.id)
+    {
+        let CallParameters { name, arguments } = call.params;
+        return Message::Call {
+            id,
+            tool: name,
+            arguments,
+        };
+    }
     let frame: Frame<'_> = match serde_json::from_str(text) {
         Ok(frame) => frame,
         Err(error) => return malformed(text, &error),
