@@ -111,8 +111,8 @@ fn positive<T: TryFrom<i64>>(argument: Option<i64>) -> Option<T> {
 fn with_reference(text: impl Into<String>, reference: ArtifactRef) -> ToolResult {
     let mut envelope = ToolResultEnvelope::new(text);
     envelope.artifacts.push(reference);
-    let future = ("x_future_field".to_owned(), json!("ignored"));
-    envelope.unknown.extend([future]);
+    let future = json!("ignored").into();
+    envelope.unknown.insert("x_future_field", future);
     ToolResult::envelope(envelope)
 }
 

@@ -42,7 +42,7 @@ mod validate;
 use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 pub(crate) use digest::shorten_digest;
 pub use digest::{DigestFormatError, Sha256Digest, hash_file};
@@ -51,7 +51,8 @@ pub use roots::ArtifactRoots;
 pub use uri::{FileUriError, file_uri};
 pub use validate::ValidatedArtifact;
 
-use crate::members::{MemberError, ObjectText, take_integer, take_string};
+use crate::members::{self, MemberError, ObjectText, take_integer, take_string};
+use crate::raw::{RawJson, RawMembers};
 
 /// The schema name that every artifact reference carries (contract, "Artifact-ref schema").
 pub const ARTIFACT_REF_SCHEMA: &str = "odek.artifact-ref/v1";
@@ -114,7 +115,7 @@ pub struct ArtifactRef {
     pub summary: Option<String>,
     /// Members of a later version of the schema, kept as they came.
     #[schemars(skip)]
-    pub unknown: Map<String, Value>,
+    pub unknown: RawMembers,
 }
 
 impl ArtifactRef {
@@ -144,7 +145,11 @@ impl ArtifactRef {
     ///
     /// [`MemberError`] when the value is no object or a known member has the wrong JSON type.
     pub fn from_value(value: Value) -> Result<Self, MemberError> {
-        let mut members = crate::members::object(value)?;
+        Self::from_raw(&value.into())
+    }
+
+    pub(crate) fn from_raw(value: &RawJson) -> Result<Self, MemberError> {
+        let mut members = members::object(value)?;
         Ok(Self {
             schema: take_string(&mut members, "schema")?.unwrap_or_default(),
             id: take_string(&mut members, "id")?.unwrap_or_default(),
@@ -161,13 +166,13 @@ impl ArtifactRef {
     pub fn to_json_text(&self) -> String {
         let mut object = ObjectText::default();
         for (name, value) in self.members() {
-            object.value(name, &value);
+            object.raw(name, value.text());
         }
         object.finish()
     }
 
     /// Every member that is there, known ones first.
-    fn members(&self) -> impl Iterator<Item = (&str, Value)> {
+    fn members(&self) -> impl Iterator<Item = (&str, RawJson)> {
         let known = [
             Some(("schema", Value::from(self.schema.as_str()))),
             Some(("id", self.id.as_str().into())),
@@ -185,9 +190,12 @@ impl ArtifactRef {
         let unknown = self
             .unknown
             .iter()
-            .filter(|(name, _)| !KNOWN_MEMBERS.contains(&name.as_str()));
-        let unknown = unknown.map(|(name, value)| (name.as_str(), value.clone()));
-        known.into_iter().flatten().chain(unknown)
+            .filter(|(name, _)| !KNOWN_MEMBERS.contains(name));
+        let unknown = unknown.map(|(name, value)| (name, value.clone()));
+        let known = known.into_iter().flatten();
+        known
+            .map(|(name, value)| (name, value.into()))
+            .chain(unknown)
     }
 }
 
@@ -199,8 +207,8 @@ impl Serialize for ArtifactRef {
 
 impl<'de> Deserialize<'de> for ArtifactRef {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = Value::deserialize(deserializer)?;
-        Self::from_value(value).map_err(D::Error::custom)
+        let value = RawJson::deserialize(deserializer)?;
+        Self::from_raw(&value).map_err(D::Error::custom)
     }
 }
 
@@ -269,7 +277,7 @@ mod tests {
                 sha256,
                 size_bytes,
                 summary,
-                unknown: unknown.into_iter().collect(),
+                unknown: unknown.into_iter().map(|(name, value)| (name, value.into())).collect(),
                 ..ArtifactRef::new(id, uri, media_type)
             };
             let text = serde_json::to_string(&reference).unwrap();

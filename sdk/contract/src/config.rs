@@ -7,12 +7,14 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use schemars::JsonSchema;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::{
     decode::{self, Decoder, MergedList, Place, TypeMismatch},
     go::{self, Json, JsonError, Url, UrlError},
+    members::ObjectText,
     names::{self, NameError, ServerName},
+    raw::RawMembers,
 };
 
 /// `timeout_seconds` when it is unset or 0, in seconds.
@@ -32,6 +34,25 @@ pub const MAX_RESULT_CHARS_CAP: u64 = 1_000_000;
 /// The least that `max_result_chars` can be is this many characters plus the length of the
 /// server's name; less is raised.
 pub const RESULT_CHARS_FLOOR: u64 = 325;
+/// The members of an entry that are fields of [`ServerConfig`]; an unknown member of such a name is
+/// not written.
+const KNOWN_MEMBERS: [&str; 11] = [
+    "command",
+    "args",
+    "env",
+    "url",
+    "token_env",
+    "enabled",
+    "auto_approve",
+    "timeout_seconds",
+    "max_response_bytes",
+    "max_result_chars",
+    "artifact_roots",
+];
+
+/// The member of the configuration file that holds the entries.
+const SERVERS_MEMBER: &str = "mcp_servers";
+
 /// The longest name that `token_env` can hold, in characters.
 const MAX_TOKEN_ENV_CHARS: usize = 64;
 
@@ -285,7 +306,7 @@ pub struct ServerConfig {
     pub artifact_roots: Vec<String>,
     /// All other members, as they came.
     #[schemars(skip)]
-    pub unknown: Map<String, Value>,
+    pub unknown: RawMembers,
 }
 
 impl ServerConfig {
@@ -352,12 +373,12 @@ impl ServerConfig {
         fields.into_config()
     }
 
-    /// The entry as JSON: what is set, and all unknown members.
-    pub fn to_json(&self) -> Value {
-        let mut members = self.unknown.clone();
+    /// The entry as JSON text: what is set, and all unknown members.
+    pub fn to_json(&self) -> String {
+        let mut members = ObjectText::default();
         let mut put = |name: &str, value: Option<Value>| {
             if let Some(value) = value {
-                members.insert(name.to_owned(), value);
+                members.value(name, &value);
             }
         };
         let text = |text: &String| (!text.is_empty()).then(|| json!(text));
@@ -379,7 +400,12 @@ impl ServerConfig {
         );
         put("max_result_chars", self.max_result_chars.map(Value::from));
         put("artifact_roots", list(&self.artifact_roots));
-        Value::Object(members)
+        for (name, value) in self.unknown.iter() {
+            if !KNOWN_MEMBERS.contains(&name) {
+                members.raw(name, value.text());
+            }
+        }
+        members.finish()
     }
 
     /// What the host makes of the entry under the name `server`. `variable` looks up the host's
@@ -594,9 +620,7 @@ impl Fields {
                 },
             );
         } else {
-            config
-                .unknown
-                .insert(name.to_owned(), decode::to_value(value));
+            config.unknown.insert(name, value.into());
         }
     }
 
@@ -652,7 +676,7 @@ pub struct OdekConfig {
     pub servers: BTreeMap<String, ServerConfig>,
     /// All other members, as they came.
     #[schemars(skip)]
-    pub unknown: Map<String, Value>,
+    pub unknown: RawMembers,
 }
 
 impl OdekConfig {
@@ -666,7 +690,7 @@ impl OdekConfig {
         let json = Json::parse(text)?;
         let mut config = Self::default();
         for (name, value) in decoder.members(&json, Place::new("value", "config.Config")) {
-            if decode::names_field(name, "mcp_servers") {
+            if decode::names_field(name, SERVERS_MEMBER) {
                 let place = Place::new(
                     "struct field Config.mcp_servers",
                     "map[string]mcpclient.ServerConfig",
@@ -680,7 +704,7 @@ impl OdekConfig {
                         .insert(server.clone(), ServerConfig::read(&mut decoder, entry));
                 }
             } else {
-                config.unknown.insert(name.clone(), decode::to_value(value));
+                config.unknown.insert(name, value.into());
             }
         }
         Ok(decoder.finish(config)?)
@@ -691,16 +715,20 @@ impl OdekConfig {
         self.servers.get(name.as_str())
     }
 
-    /// The file as JSON, unknown members included.
-    pub fn to_json(&self) -> Value {
-        let mut members = self.unknown.clone();
-        let servers: Map<String, Value> = self
-            .servers
-            .iter()
-            .map(|(name, server)| (name.clone(), server.to_json()))
-            .collect();
-        members.insert("mcp_servers".to_owned(), Value::Object(servers));
-        Value::Object(members)
+    /// The file as JSON text, unknown members included.
+    pub fn to_json(&self) -> String {
+        let mut servers = ObjectText::default();
+        for (name, server) in &self.servers {
+            servers.raw(name, &server.to_json());
+        }
+        let mut members = ObjectText::default();
+        for (name, value) in self.unknown.iter() {
+            if name != SERVERS_MEMBER {
+                members.raw(name, value.text());
+            }
+        }
+        members.raw(SERVERS_MEMBER, &servers.finish());
+        members.finish()
     }
 }
 
@@ -726,7 +754,7 @@ mod tests {
         let env = [("A", "1"), ("B", "3")].map(|(name, value)| (name.to_owned(), value.to_owned()));
         assert_eq!(config.env, BTreeMap::from(env));
         assert_eq!((config.timeout_seconds, config.enabled), (None, None));
-        assert_eq!(config.unknown["x"], json!({"y": [1]}));
+        assert_eq!(config.unknown.decode("x"), Some(json!({"y": [1]})));
     }
 
     #[test]
@@ -895,9 +923,19 @@ mod tests {
         let text = r#"{"model":"m","mcp_servers":{"a":{"command":"x","new":[1]},"b":{"url":"u"}}}"#;
         let config = OdekConfig::from_json(text.as_bytes()).unwrap();
         assert_eq!(config.servers.len(), 2);
+        let written: Value = serde_json::from_str(&config.to_json()).unwrap();
+        assert_eq!(written, serde_json::from_str::<Value>(text).unwrap());
+    }
+
+    #[test]
+    fn unknown_members_keep_their_digits_and_may_nest_deep() {
+        let deep = format!("{}{}", "[".repeat(5_000), "]".repeat(5_000));
+        let later = format!(r#"{{"b":1e999,"a":[1.0,123456789012345678901234567890],"c":{deep}}}"#);
+        let entry = format!(r#"{{"command":"x","later":{later}}}"#);
+        let text = format!(r#"{{"later":{later},"mcp_servers":{{"s":{entry}}}}}"#);
         assert_eq!(
-            config.to_json(),
-            serde_json::from_str::<Value>(text).unwrap()
+            OdekConfig::from_json(text.as_bytes()).unwrap().to_json(),
+            text
         );
     }
 
@@ -911,15 +949,15 @@ mod tests {
         ) {
             let mut config = ServerConfig::new(command).args(args).timeout_seconds(timeout);
             config.auto_approve = timeout % 2 == 0;
-            config.unknown = unknown.into_iter().map(|(name, value)| (name, json!(value))).collect();
-            let text = config.to_json().to_string();
+            config.unknown = unknown.into_iter().map(|(name, value)| (name, json!(value).into())).collect();
+            let text = config.to_json();
             prop_assert_eq!(&ServerConfig::from_json(text.as_bytes()).unwrap(), &config);
 
             let file = OdekConfig {
                 unknown: config.unknown.clone(),
                 servers: BTreeMap::from([("s".to_owned(), config)]),
             };
-            let text = file.to_json().to_string();
+            let text = file.to_json();
             prop_assert_eq!(OdekConfig::from_json(text.as_bytes()).unwrap(), file);
         }
 

@@ -6,13 +6,7 @@
 //! by position. A member of the wrong type does not stop the reading, but the first one fails the
 //! whole in the end.
 
-use serde_json::{Map, Value};
-
 use crate::go::{self, Json};
-
-/// Levels of nesting that are kept of a member that nothing reads; what lies deeper becomes null.
-/// Everything that writes JSON values goes down level by level on the stack.
-const MAX_KEPT_DEPTH: usize = 128;
 
 /// A member that the host reads has a JSON type that it cannot take. Worded as the host words it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -170,34 +164,5 @@ impl<T> MergedList<T> {
     pub(crate) fn into_vec(mut self) -> Vec<T> {
         self.elements.truncate(self.length);
         self.elements
-    }
-}
-
-/// A member that nothing reads, to be kept. A number that no 64-bit integer or float can hold is
-/// kept as its digits.
-pub(crate) fn to_value(json: &Json) -> Value {
-    to_value_within(json, MAX_KEPT_DEPTH)
-}
-
-fn to_value_within(json: &Json, depth: usize) -> Value {
-    match json {
-        Json::Null => Value::Null,
-        Json::Bool(value) => Value::Bool(*value),
-        Json::Number(literal) => match serde_json::from_str(literal) {
-            Ok(number) => Value::Number(number),
-            Err(_) => Value::String(literal.clone()),
-        },
-        Json::String(text) => Value::String(text.clone()),
-        Json::Array(_) | Json::Object(_) if depth == 0 => Value::Null,
-        Json::Array(items) => items
-            .iter()
-            .map(|item| to_value_within(item, depth - 1))
-            .collect(),
-        Json::Object(members) => Value::Object(
-            members
-                .iter()
-                .map(|(name, value)| (name.clone(), to_value_within(value, depth - 1)))
-                .collect::<Map<_, _>>(),
-        ),
     }
 }

@@ -20,12 +20,13 @@ use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::artifact::{ArtifactRef, MAX_ARTIFACTS};
 pub use crate::decode::TypeMismatch;
 use crate::go::Json;
 use crate::members::{self, MemberError, ObjectText, take_list, take_string};
+use crate::raw::{RawJson, RawMembers};
 
 /// The schema name that marks an envelope (contract, "Tool-result envelope").
 pub const TOOL_RESULT_SCHEMA: &str = "odek.tool-result/v1";
@@ -68,7 +69,7 @@ pub struct ToolResultEnvelope {
     pub artifacts: Vec<ArtifactRef>,
     /// Members of a later version of the schema, kept as they came.
     #[schemars(skip)]
-    pub unknown: Map<String, Value>,
+    pub unknown: RawMembers,
 }
 
 /// What the host takes a text for.
@@ -142,7 +143,7 @@ impl ToolResultEnvelope {
             schema: TOOL_RESULT_SCHEMA.to_owned(),
             text: text.into(),
             artifacts: Vec::new(),
-            unknown: Map::new(),
+            unknown: RawMembers::new(),
         }
     }
 
@@ -206,15 +207,15 @@ impl ToolResultEnvelope {
             object.raw("artifacts", &format!("[{}]", artifacts.join(",")));
         }
         for (name, value) in self.unknown_members() {
-            object.value(name, value);
+            object.raw(name, value.text());
         }
         object.finish()
     }
 
-    fn unknown_members(&self) -> impl Iterator<Item = (&String, &Value)> {
+    fn unknown_members(&self) -> impl Iterator<Item = (&str, &RawJson)> {
         self.unknown
             .iter()
-            .filter(|(name, _)| !KNOWN_MEMBERS.contains(&name.as_str()))
+            .filter(|(name, _)| !KNOWN_MEMBERS.contains(name))
     }
 
     /// Reads an envelope from a JSON value, tolerating unknown members.
@@ -226,12 +227,16 @@ impl ToolResultEnvelope {
     ///
     /// [`MemberError`] when the value is no object or a known member has the wrong JSON type.
     pub fn from_value(value: Value) -> Result<Self, MemberError> {
+        Self::from_raw(&value.into())
+    }
+
+    fn from_raw(value: &RawJson) -> Result<Self, MemberError> {
         let mut members = members::object(value)?;
         let artifacts = take_list(&mut members, "artifacts")?
-            .into_iter()
+            .iter()
             .enumerate()
             .map(|(index, item)| {
-                ArtifactRef::from_value(item)
+                ArtifactRef::from_raw(item)
                     .map_err(|source| source.inside(format!("artifacts[{index}]")))
             })
             .collect::<Result<_, _>>()?;
@@ -261,8 +266,8 @@ impl Serialize for ToolResultEnvelope {
 
 impl<'de> Deserialize<'de> for ToolResultEnvelope {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = Value::deserialize(deserializer)?;
-        Self::from_value(value).map_err(D::Error::custom)
+        let value = RawJson::deserialize(deserializer)?;
+        Self::from_raw(&value).map_err(D::Error::custom)
     }
 }
 
@@ -379,6 +384,30 @@ mod tests {
     }
 
     #[test]
+    fn unknown_members_keep_their_digits_and_may_nest_deep() {
+        let deep = format!("{}{}", "[".repeat(5_000), "]".repeat(5_000));
+        let later = format!(r#"{{"b":1e999,"a":[1.0,123456789012345678901234567890],"c":{deep}}}"#);
+        let text = format!(
+            r#"{{"schema":"odek.tool-result/v1","text":"x","artifacts":[{{"schema":"","id":"","uri":"","media_type":"","later":{later}}}],"later":{later}}}"#
+        );
+        assert_eq!(envelope(&text).to_json_text(), text);
+        let read: ToolResultEnvelope = serde_json::from_str(&text).unwrap();
+        assert_eq!(serde_json::to_string(&read).unwrap(), text);
+
+        let over_lines = text.replace("1.0,", "1.0,\n");
+        let read: ToolResultEnvelope = serde_json::from_str(&over_lines).unwrap();
+        assert_eq!(read.to_json_text(), text);
+    }
+
+    #[test]
+    fn a_lone_surrogate_is_read_as_the_host_reads_it() {
+        let text = r#"{"schema":"odek.tool-result/v1","text":"a\ud800"}"#;
+        let read: ToolResultEnvelope = serde_json::from_str(text).unwrap();
+        assert_eq!(read, envelope(text));
+        assert_eq!(read.text, "a\u{fffd}");
+    }
+
+    #[test]
     fn a_wrong_type_inside_the_list_names_its_place() {
         let error = ToolResultEnvelope::from_value(json!({"artifacts": [{}, {"id": 1}]}));
         assert_eq!(
@@ -420,7 +449,7 @@ mod tests {
             let mut written = ToolResultEnvelope::new(text);
             written.artifacts = artifacts.collect();
             written.unknown =
-                unknown.into_iter().map(|(name, value)| (name, value.into())).collect();
+                unknown.into_iter().map(|(name, value)| (name, json!(value).into())).collect();
             let json = written.to_json_text();
             prop_assert!(!json.contains('\n'));
             prop_assert_eq!(serde_json::from_str::<ToolResultEnvelope>(&json).unwrap(), written.clone());

@@ -4,7 +4,10 @@
 //! keep the rest. This is ordinary JSON reading, exact in names and types; the host's own, laxer
 //! reading is in [`crate::go`].
 
-use serde_json::{Map, Value};
+use serde_json::Value;
+
+use crate::go::Json;
+use crate::raw::{JsonType, RawJson, RawMembers};
 
 /// Why a JSON value is not the object that a schema describes.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -12,9 +15,12 @@ pub enum MemberError {
     /// The value itself is of another type.
     #[error("expected an object, found {found}")]
     NotAnObject {
-        /// What was there, with its article: `a string`.
-        found: String,
+        /// What was there.
+        found: JsonType,
     },
+    /// A member has a name that is no text.
+    #[error("the names of the members cannot be read: {0}")]
+    Unreadable(String),
     /// A known member is of another type.
     #[error("member \"{member}\" must be {expected}, found {found}")]
     WrongType {
@@ -46,76 +52,72 @@ impl MemberError {
 }
 
 /// The members of an object.
-pub(crate) fn object(value: Value) -> Result<Map<String, Value>, MemberError> {
-    match value {
-        Value::Object(members) => Ok(members),
-        other => Err(MemberError::NotAnObject {
-            found: describe(&other),
-        }),
+pub(crate) fn object(value: &RawJson) -> Result<RawMembers, MemberError> {
+    match value.json_type() {
+        JsonType::Object => value
+            .decode()
+            .map_err(|error| MemberError::Unreadable(error.to_string())),
+        found => Err(MemberError::NotAnObject { found }),
     }
 }
 
-/// Takes a string member out of the object; absent and null give `None`.
+/// Takes a string member out of the object; absent and null give `None`. A lone surrogate is
+/// U+FFFD, as in the host.
 pub(crate) fn take_string(
-    members: &mut Map<String, Value>,
+    members: &mut RawMembers,
     member: &str,
 ) -> Result<Option<String>, MemberError> {
-    match members.remove(member) {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::String(text)) => Ok(Some(text)),
-        Some(other) => Err(wrong_type(member, "a string", &other)),
+    let Some(value) = members.remove(member) else {
+        return Ok(None);
+    };
+    match &Json::parse(value.text().as_bytes()) {
+        Ok(Json::Null) => Ok(None),
+        Ok(Json::String(text)) => Ok(Some(text.clone())),
+        _ => Err(wrong_type(member, "a string", &value)),
     }
 }
 
 /// Takes an integer member out of the object; absent and null give `None`.
 pub(crate) fn take_integer(
-    members: &mut Map<String, Value>,
+    members: &mut RawMembers,
     member: &str,
 ) -> Result<Option<i64>, MemberError> {
-    match members.remove(member) {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::Number(number)) => match number.as_i64() {
-            Some(integer) => Ok(Some(integer)),
-            None => Err(MemberError::WrongType {
-                member: member.to_owned(),
-                expected: "a 64-bit integer",
-                found: format!("the number {number}"),
-            }),
-        },
-        Some(other) => Err(wrong_type(member, "a 64-bit integer", &other)),
+    let Some(value) = members.remove(member) else {
+        return Ok(None);
+    };
+    match (value.json_type(), value.text().parse()) {
+        (JsonType::Null, _) => Ok(None),
+        (JsonType::Number, Ok(integer)) => Ok(Some(integer)),
+        (JsonType::Number, Err(_)) => Err(MemberError::WrongType {
+            member: member.to_owned(),
+            expected: "a 64-bit integer",
+            found: format!("the number {}", value.text()),
+        }),
+        _ => Err(wrong_type(member, "a 64-bit integer", &value)),
     }
 }
 
 /// Takes a list member out of the object; absent and null give an empty list.
 pub(crate) fn take_list(
-    members: &mut Map<String, Value>,
+    members: &mut RawMembers,
     member: &str,
-) -> Result<Vec<Value>, MemberError> {
-    match members.remove(member) {
-        None | Some(Value::Null) => Ok(Vec::new()),
-        Some(Value::Array(items)) => Ok(items),
-        Some(other) => Err(wrong_type(member, "a list", &other)),
+) -> Result<Vec<RawJson>, MemberError> {
+    let Some(value) = members.remove(member) else {
+        return Ok(Vec::new());
+    };
+    match (value.json_type(), value.decode()) {
+        (JsonType::Null, _) => Ok(Vec::new()),
+        (JsonType::Array, Ok(items)) => Ok(items),
+        _ => Err(wrong_type(member, "a list", &value)),
     }
 }
 
-fn wrong_type(member: &str, expected: &'static str, found: &Value) -> MemberError {
+fn wrong_type(member: &str, expected: &'static str, found: &RawJson) -> MemberError {
     MemberError::WrongType {
         member: member.to_owned(),
         expected,
-        found: describe(found),
+        found: found.json_type().to_string(),
     }
-}
-
-fn describe(value: &Value) -> String {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a string",
-        Value::Array(_) => "an array",
-        Value::Object(_) => "an object",
-    }
-    .to_owned()
 }
 
 /// Writes a JSON object member by member, in the order given.
@@ -138,6 +140,9 @@ impl ObjectText {
 
     /// The object as JSON text, on one line.
     pub(crate) fn finish(mut self) -> String {
+        // Values kept from a document of several lines still hold its line breaks. JSON allows
+        // them between tokens only, where they mean nothing.
+        self.0.retain(|character| !matches!(character, '\n' | '\r'));
         self.0.push_str(if self.0.is_empty() { "{}" } else { "}" });
         self.0
     }

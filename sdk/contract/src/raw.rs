@@ -15,7 +15,9 @@ use std::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, Value};
+
+use crate::go::Json;
 
 /// One JSON value, kept as the text it was written in.
 ///
@@ -33,6 +35,12 @@ impl RawJson {
     /// When `value` has no JSON form, for example a map whose keys are not strings.
     pub fn from_value<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
         serde_json::value::to_raw_value(value).map(Self)
+    }
+
+    /// The value of a text that is known to be JSON.
+    fn of_json(text: String) -> Self {
+        // Cannot fail, and a panic would be worse than a null.
+        Self(RawValue::from_string(text).unwrap_or_else(|_| RawValue::NULL.to_owned()))
     }
 
     /// The text as written, without surrounding white space.
@@ -54,6 +62,19 @@ impl RawJson {
     /// When the value is not a `T`, with serde's own explanation.
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         serde_json::from_str(self.text())
+    }
+}
+
+impl From<Value> for RawJson {
+    fn from(value: Value) -> Self {
+        Self::of_json(value.to_string())
+    }
+}
+
+/// Numbers, repetitions and the order of members stay as they were read.
+impl From<&Json> for RawJson {
+    fn from(value: &Json) -> Self {
+        Self::of_json(format!("{value:?}"))
     }
 }
 

@@ -43,6 +43,7 @@ use crate::artifact::{
 use crate::config::Limits;
 use crate::envelope::{Detection, NearMiss, ToolResultEnvelope};
 use crate::go::Json;
+use crate::raw::RawMembers;
 use crate::render::{
     Cap, Capped, breaks_the_line, count_artifact_lines, guard_lines, metadata_line,
 };
@@ -340,12 +341,16 @@ impl ResultContext<'_> {
 impl Merged {
     fn add(&mut self, envelope: ToolResultEnvelope, observations: &mut Vec<Observation>) {
         if !envelope.unknown.is_empty() {
-            let members = envelope.unknown.keys().cloned().collect();
+            let members = names_of(&envelope.unknown);
             observations.push(Observation::EnvelopeMembersIgnored { members });
         }
         self.texts.push(envelope.text);
         self.artifacts.extend(envelope.artifacts);
     }
+}
+
+fn names_of(members: &RawMembers) -> Vec<String> {
+    members.iter().map(|(name, _)| name.to_owned()).collect()
 }
 
 /// The items that the host keeps.
@@ -417,7 +422,7 @@ fn observe_artifacts(artifacts: &[ArtifactRef]) -> Vec<Observation> {
             observations.push(Observation::ArtifactIdRepeated { id: id.clone() });
         }
         if !artifact.unknown.is_empty() {
-            let members = artifact.unknown.keys().cloned().collect();
+            let members = names_of(&artifact.unknown);
             let id = id.clone();
             observations.push(Observation::ArtifactMembersIgnored { id, members });
         }
@@ -657,9 +662,7 @@ mod tests {
         envelope.artifacts[0].id = "same\nid".to_owned();
         envelope.artifacts[1].id = "same\nid".to_owned();
         envelope.artifacts[1].summary = Some("s".repeat(MAX_METADATA_CHARS + 1));
-        envelope.artifacts[1]
-            .unknown
-            .insert("tag".to_owned(), json!(1));
+        envelope.artifacts[1].unknown.insert("tag", json!(1).into());
         let items = texts(&[&envelope.to_json_text()]);
         let limits = Limits {
             max_result_chars: 400,

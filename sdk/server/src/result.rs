@@ -649,7 +649,9 @@ mod tests {
     fn a_given_envelope_is_sent_as_it_is() {
         let envelope = ToolResultEnvelope {
             artifacts: vec![ArtifactRef::new("", "http://x", "")],
-            unknown: [("future".to_owned(), json!(1))].into_iter().collect(),
+            unknown: [("future".to_owned(), json!(1).into())]
+                .into_iter()
+                .collect(),
             ..ToolResultEnvelope::new("x")
         };
         let (_folder, one) = artifacts(1);

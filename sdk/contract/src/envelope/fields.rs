@@ -1,11 +1,10 @@
 //! The members of an envelope, read as the host reads them.
 
-use serde_json::{Map, Value};
-
 use super::ToolResultEnvelope;
 use crate::artifact::ArtifactRef;
-use crate::decode::{Decoder, MergedList, Place, TypeMismatch, names_field, to_value};
+use crate::decode::{Decoder, MergedList, Place, TypeMismatch, names_field};
 use crate::go::Json;
+use crate::raw::RawMembers;
 
 const ENVELOPE: Place = Place::new("value", "artifact.Envelope");
 const SCHEMA: Place = Place::new("struct field Envelope.schema", "string");
@@ -48,7 +47,7 @@ pub(super) fn envelope(json: &Json) -> Result<ToolResultEnvelope, TypeMismatch> 
         } else if names_field(name, "artifacts") {
             decoder.list(value, ARTIFACTS, &mut artifacts, artifact);
         } else {
-            envelope.unknown.insert(name.clone(), to_value(value));
+            envelope.unknown.insert(name, value.into());
         }
     }
     envelope.artifacts = artifacts
@@ -69,7 +68,7 @@ struct RefFields {
     sha256: String,
     size_bytes: Option<i64>,
     summary: String,
-    unknown: Map<String, Value>,
+    unknown: RawMembers,
 }
 
 fn artifact(decoder: &mut Decoder, json: &Json, fields: &mut RefFields) {
@@ -89,7 +88,7 @@ fn artifact(decoder: &mut Decoder, json: &Json, fields: &mut RefFields) {
         } else if names_field(name, "summary") {
             decoder.string(value, REF_SUMMARY, &mut fields.summary);
         } else {
-            fields.unknown.insert(name.clone(), to_value(value));
+            fields.unknown.insert(name, value.into());
         }
     }
 }
