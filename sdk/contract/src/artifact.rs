@@ -46,7 +46,7 @@ use serde_json::Value;
 
 pub(crate) use digest::shorten_digest;
 pub use digest::{DigestFormatError, Sha256Digest, hash_file};
-pub use error::{ArtifactError, FileError, ResolveError};
+pub use error::{ArtifactError, FileError, HashError, ResolveError};
 pub use roots::ArtifactRoots;
 pub use uri::{FileUriError, file_uri};
 pub use validate::ValidatedArtifact;

@@ -670,8 +670,8 @@ fn read_environment(decoder: &mut Decoder, value: &Json, env: &mut BTreeMap<Stri
 #[schemars(default)]
 #[non_exhaustive]
 pub struct OdekConfig {
-    /// The entries of `mcp_servers` by name. The names are not checked here, since the host starts
-    /// with the others' errors, too.
+    /// The entries of `mcp_servers` by name. The names are not checked here, but for each server
+    /// that is started; see [`ServerConfig::effective`].
     #[schemars(rename = "mcp_servers")]
     pub servers: BTreeMap<String, ServerConfig>,
     /// All other members, as they came.

@@ -177,8 +177,8 @@ pub enum ArtifactError {
     DigestUnreadable {
         /// Id of the reference.
         id: String,
-        /// The system's error.
-        source: FileError,
+        /// What went wrong.
+        source: HashError,
     },
     /// The content has another digest.
     #[error(
@@ -234,6 +234,25 @@ pub enum ResolveError {
     /// More than 255 symbolic links, or links in a circle.
     #[error("EvalSymlinks: too many links")]
     TooManyLinks,
+}
+
+/// Why a file could not be hashed.
+#[derive(Debug, thiserror::Error)]
+pub enum HashError {
+    /// It could not be opened or read, or is not the file that was checked any more.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// It holds more than its size says: it grew while it was checked, or it is a virtual file
+    /// without a size. The host calls the size a cap here.
+    #[error(
+        "content is at least {at_least} bytes; the absolute artifact cap is {size_bytes} bytes"
+    )]
+    LongerThanItsSize {
+        /// Bytes that were read.
+        at_least: u64,
+        /// Size of the file when it was checked, in bytes.
+        size_bytes: u64,
+    },
 }
 
 /// A failed operation on a file, worded as the host words it: `open /a/b: permission denied`.

@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use super::digest::hash_reader;
-use super::error::{ArtifactError, FileError};
+use super::error::{ArtifactError, FileError, HashError};
 use super::roots::{ArtifactRoots, resolve_links};
 use super::uri::{is_clean, names_only_a_path};
 use super::{ARTIFACT_REF_SCHEMA, ArtifactRef, MAX_ARTIFACT_BYTES, Sha256Digest};
@@ -177,21 +177,21 @@ impl ArtifactRef {
 
 /// Hashes the very file that was checked: another one under the same name, or one that grew in the
 /// meantime, is an error, so nothing outside the roots and nothing unbounded is ever read.
-fn hash_checked(path: &Path, checked: &Metadata) -> Result<Sha256Digest, FileError> {
+fn hash_checked(path: &Path, checked: &Metadata) -> Result<Sha256Digest, HashError> {
     let file = File::open(path).map_err(|source| FileError::new("open", path, source))?;
     let read_error = |source| FileError::new("read", path, source);
     let opened = file.metadata().map_err(read_error)?;
     if (opened.dev(), opened.ino()) != (checked.dev(), checked.ino()) {
-        return Err(read_error(io::Error::other(
-            "the file was replaced while it was checked",
-        )));
+        let replaced = io::Error::other("the file was replaced while it was checked");
+        return Err(read_error(replaced).into());
     }
-    let limit = checked.len();
-    let (digest, length) = hash_reader(file.take(limit + 1)).map_err(read_error)?;
-    if length > limit {
-        return Err(read_error(io::Error::other(
-            "the file grew while it was checked",
-        )));
+    let size_bytes = checked.len();
+    let (digest, length) = hash_reader(file.take(size_bytes + 1)).map_err(read_error)?;
+    if length > size_bytes {
+        return Err(HashError::LongerThanItsSize {
+            at_least: length,
+            size_bytes,
+        });
     }
     Ok(digest)
 }
@@ -233,10 +233,9 @@ mod tests {
         let checked = fs::symlink_metadata(&file).unwrap();
         fs::write(&file, "longer").unwrap();
         let error = hash_checked(&file, &checked).unwrap_err();
-        assert!(
-            error
-                .to_string()
-                .ends_with("the file grew while it was checked")
+        assert_eq!(
+            error.to_string(),
+            "content is at least 4 bytes; the absolute artifact cap is 3 bytes"
         );
     }
 
