@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests may fail as tests do")]
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
@@ -281,6 +282,19 @@ fn a_server_that_ignores_the_end_of_its_input_is_killed_after_the_grace_period()
     assert!(report.waited >= CLOSE_GRACE);
     assert!(!is_running(client.process_id()));
     assert_eq!(client.close(), report);
+}
+
+#[test]
+fn the_server_runs_in_the_process_group_of_the_host() {
+    let group = |process: &str| {
+        let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
+        // Behind the name in parentheses: state, parent, process group.
+        let (_, fields) = stat.rsplit_once(')').unwrap();
+        fields.split_whitespace().nth(2).unwrap().to_owned()
+    };
+    let stage = Stage::new(&Script::default());
+    let client = stage.connect();
+    assert_eq!(group(&client.process_id().to_string()), group("self"));
 }
 
 #[test]
