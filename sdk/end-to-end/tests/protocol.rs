@@ -3,10 +3,13 @@
 
 mod support;
 
-use std::time::{Duration, Instant};
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
 
 use serde_json::{Value, json};
-use support::{Probe, request, text_of};
+use support::{Probe, end_unread, request, text_of};
 
 #[test]
 fn the_handshake_is_the_hosts_and_the_extension_names_itself() {
@@ -267,6 +270,29 @@ fn a_panic_is_a_tool_error_and_the_next_call_works() {
 }
 
 #[test]
+fn a_panic_while_something_is_dropped_is_answered() {
+    let mut probe = Probe::start();
+    let error = probe.call("panic_when_stopped", json!({})).unwrap_err();
+    assert!(error.contains("time limit of 50ms"), "{error}");
+    let error = probe.call("panic_twice", json!({})).unwrap_err();
+    assert!(error.contains("tool \"panic_twice\" panicked"), "{error}");
+    assert!(probe.end().status.success());
+}
+
+#[test]
+fn nobody_has_to_read_standard_error() {
+    let mut probe = Probe::without_errors_read();
+    probe.call("panic_async", json!({})).unwrap_err();
+    probe.send("no JSON, which is logged");
+    assert_eq!(probe.next_line()["error"]["code"], -32700);
+    assert_eq!(
+        probe.call("echo", json!({"text": "alive"})).unwrap(),
+        "alive"
+    );
+    assert!(probe.end().status.success());
+}
+
+#[test]
 fn the_panic_message_is_shown_on_request() {
     let mut probe = Probe::with_variables(&[("PROBE_PANIC_DETAIL", "1")]);
     let error = probe.call("panic_plain", json!({})).unwrap_err();
@@ -307,7 +333,7 @@ fn nothing_else_reaches_the_protocol() {
 #[test]
 fn a_tool_past_its_own_time_limit_is_a_tool_error() {
     let mut probe = Probe::start();
-    for tool in ["late", "late_plain"] {
+    for tool in ["late", "late_plain", "late_unyielding"] {
         let error = probe.call(tool, json!({})).unwrap_err();
         assert!(
             error.contains("did not finish within its time limit of 50ms"),
@@ -323,6 +349,37 @@ fn a_tool_past_its_own_time_limit_is_a_tool_error() {
         "{}",
         ended.stderr
     );
+}
+
+#[test]
+fn tools_that_never_yield_hold_up_nothing_but_each_other() {
+    let mut probe = Probe::start();
+    let calls = thread::available_parallelism().unwrap().get() + 2;
+    for id in 0..calls {
+        probe.send(request(
+            json!(id),
+            "tools/call",
+            json!({"name": "never_yield"}),
+        ));
+    }
+    let pong = probe.request("ping", "ping", json!({}));
+    assert_eq!(pong["result"], json!({}));
+    assert_eq!(
+        probe.call("echo_plain", json!({"text": "alive"})).unwrap(),
+        "alive"
+    );
+    for id in 0..calls {
+        let cancelled = json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
+                               "params": {"requestId": id}});
+        probe.send(cancelled.to_string());
+    }
+    assert!(probe.end().status.success());
+}
+
+#[test]
+fn the_end_of_input_is_noticed_while_nobody_reads_the_answers() {
+    // Short lines with long answers: more than a pipe holds, for input that fits into one.
+    assert!(end_unread(&"x\n".repeat(10_000)).success());
 }
 
 #[test]
@@ -413,6 +470,33 @@ fn a_tool_that_turns_slow_holds_nobody_up_for_long() {
     ));
     assert_eq!(probe.next_line()["id"], 32);
     assert_eq!(probe.next_line()["id"], 31);
+}
+
+#[test]
+fn a_tool_that_hangs_after_many_quick_calls_hangs_alone() {
+    let mut probe = Probe::start();
+    for id in 0..30 {
+        probe.request(
+            id,
+            "tools/call",
+            json!({"name": "hang", "arguments": {"is_hanging": false}}),
+        );
+    }
+    for id in 30..33 {
+        probe.send(request(
+            json!(id),
+            "tools/call",
+            json!({"name": "hang", "arguments": {"is_hanging": true}}),
+        ));
+    }
+    assert_eq!(
+        probe.call("echo_plain", json!({"text": "alive"})).unwrap(),
+        "alive"
+    );
+    let ended = probe.end();
+    assert!(ended.status.success());
+    // They were told that it is over, and hung until then.
+    assert_eq!(ended.unread.len(), 3, "{:?}", ended.unread);
 }
 
 #[test]

@@ -24,6 +24,8 @@ pub(crate) fn install() {
     };
     let lines = tracing_subscriber::fmt::layer()
         .with_writer(io::stderr)
+        // They would be reported with `eprintln!`, which panics when nobody reads stderr.
+        .log_internal_errors(false)
         .with_filter(filter);
     // An error means that the program has a subscriber of its own, which then stays.
     let _ = tracing_subscriber::registry().with(lines).try_init();

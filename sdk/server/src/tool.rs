@@ -71,7 +71,7 @@ impl ToolAttributes {
 /// A call's `arguments` as they stood in the request; absent when the request had none.
 pub(crate) type RawArguments = Option<Box<RawValue>>;
 
-type AsyncFunction = dyn Fn(RawArguments, ToolContext) -> ToolFuture + Send + Sync;
+pub(crate) type AsyncFunction = dyn Fn(RawArguments, ToolContext) -> ToolFuture + Send + Sync;
 pub(crate) type BlockingFunction =
     dyn Fn(RawArguments, ToolContext) -> std::result::Result<ToolResult, ToolError> + Send + Sync;
 

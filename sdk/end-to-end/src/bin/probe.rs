@@ -57,6 +57,29 @@ fn panic_plain() -> String {
     panic!("secret path /etc/probe")
 }
 
+/// Panics when it is dropped.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic!("the bomb was dropped");
+    }
+}
+
+/// Panic while the call is given up after its time.
+#[odek_tool(timeout = "50ms")]
+async fn panic_when_stopped() -> String {
+    let _bomb = Bomb;
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    "too late".to_owned()
+}
+
+/// Panic with something that panics again.
+#[odek_tool]
+async fn panic_twice() -> String {
+    std::panic::panic_any(Bomb)
+}
+
 /// Write to standard output in every way there is.
 #[odek_tool]
 #[allow(clippy::print_stdout)]
@@ -121,6 +144,39 @@ fn late_plain(cx: ToolContext) -> String {
     }
     eprintln!("late_plain noticed that its time is up");
     "too late".to_owned()
+}
+
+/// Run past the tool's own time limit in an async function that never yields.
+#[odek_tool(timeout = "50ms")]
+async fn late_unyielding(cx: ToolContext) -> String {
+    hold_thread(&cx);
+    "too late".to_owned()
+}
+
+/// Keep a thread for async tools to itself until the call is cancelled.
+#[odek_tool]
+async fn never_yield(cx: ToolContext) -> String {
+    hold_thread(&cx);
+    "cancelled".to_owned()
+}
+
+/// Answer at once, or keep the thread until the call is cancelled.
+#[odek_tool]
+async fn hang(
+    /// Whether to keep the thread.
+    is_hanging: bool,
+    cx: ToolContext,
+) -> String {
+    if is_hanging {
+        hold_thread(&cx);
+    }
+    "done".to_owned()
+}
+
+fn hold_thread(cx: &ToolContext) {
+    while !cx.is_cancelled() {
+        thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// Wait until the call is cancelled, and say so on standard error.
@@ -191,12 +247,17 @@ fn main() -> odek_sdk::Result<()> {
         .tool(add)
         .tool(panic_async)
         .tool(panic_plain)
+        .tool(panic_when_stopped)
+        .tool(panic_twice)
         .tool(noise)
         .tool(read_input)
         .tool(sleep)
         .tool(block)
         .tool(late)
         .tool(late_plain)
+        .tool(late_unyielding)
+        .tool(never_yield)
+        .tool(hang)
         .tool(wait_for_cancel)
         .tool(big)
         .tool(big_object)

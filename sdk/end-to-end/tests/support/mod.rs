@@ -1,7 +1,7 @@
 //! The probe server, driven line by line.
 
 use std::{
-    io::{BufRead, BufReader, Read, Write},
+    io::{self, BufRead, BufReader, Read, Write},
     process::{Child, ChildStdin, Command, ExitStatus, Stdio},
     sync::mpsc::{self, Receiver},
     thread::{self, JoinHandle},
@@ -35,15 +35,21 @@ impl Probe {
     }
 
     pub fn with_variables(variables: &[(&str, &str)]) -> Self {
+        Self::spawn(variables, Stdio::piped())
+    }
+
+    /// A server whose standard error nobody reads any more.
+    pub fn without_errors_read() -> Self {
+        let (reader, writer) = io::pipe().unwrap();
+        drop(reader);
+        Self::spawn(&[], writer.into())
+    }
+
+    fn spawn(variables: &[(&str, &str)], stderr: Stdio) -> Self {
         let artifacts = TempDir::new().unwrap();
-        let mut child = Command::new(env!("CARGO_BIN_EXE_probe"))
-            .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap())
-            .env("ODEK_EXT_ARTIFACT_ROOT", artifacts.path())
+        let mut child = command(&artifacts)
             .envs(variables.iter().copied())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
+            .stderr(stderr)
             .spawn()
             .unwrap();
         let (sender, lines) = mpsc::channel();
@@ -53,10 +59,12 @@ impl Probe {
                 let _ = sender.send(line.unwrap());
             }
         });
-        let mut stderr = child.stderr.take().unwrap();
+        let stderr = child.stderr.take();
         let stderr = thread::spawn(move || {
             let mut text = Vec::new();
-            stderr.read_to_end(&mut text).unwrap();
+            if let Some(mut stderr) = stderr {
+                stderr.read_to_end(&mut text).unwrap();
+            }
             String::from_utf8_lossy(&text).into_owned()
         });
         Self {
@@ -105,17 +113,7 @@ impl Probe {
     /// Close standard input and wait for the server's end.
     pub fn end(mut self) -> Ended {
         drop(self.stdin.take());
-        let end = Instant::now() + PATIENCE;
-        let status = loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                break status;
-            }
-            assert!(
-                Instant::now() < end,
-                "the server did not end after its input had ended"
-            );
-            thread::sleep(Duration::from_millis(5));
-        };
+        let status = wait(&mut self.child);
         let stderr = self.stderr.join().unwrap();
         let unread = self.lines.iter().collect();
         Ended {
@@ -123,6 +121,42 @@ impl Probe {
             stderr,
             unread,
         }
+    }
+}
+
+/// How a server ends that got this input at once and whose answers nobody reads.
+pub fn end_unread(input: &str) -> ExitStatus {
+    let artifacts = TempDir::new().unwrap();
+    let mut child = command(&artifacts).stderr(Stdio::null()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(input.as_bytes()).unwrap();
+    drop(stdin);
+    wait(&mut child)
+}
+
+fn command(artifacts: &TempDir) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_probe"));
+    command
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap())
+        .env("ODEK_EXT_ARTIFACT_ROOT", artifacts.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
+    command
+}
+
+/// Wait for the server's end; kill it when that takes too long.
+fn wait(child: &mut Child) -> ExitStatus {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status;
+        }
+        if Instant::now() > end {
+            child.kill().unwrap();
+            panic!("the server did not end after its input had ended");
+        }
+        thread::sleep(Duration::from_millis(5));
     }
 }
 

@@ -1,6 +1,7 @@
 //! One tool call, from its request to its answer.
 
 use std::{
+    pin::Pin,
     sync::Arc,
     task::{self, Poll},
     time::{Duration, Instant},
@@ -11,7 +12,7 @@ use serde::Serialize;
 use serde_json::{Value, value::RawValue};
 use tokio::{
     runtime::Handle,
-    task::{block_in_place, spawn_blocking},
+    task::{JoinHandle, block_in_place},
     time,
 };
 use tokio_util::sync::CancellationToken;
@@ -25,14 +26,16 @@ use crate::{
         in_flight::InFlight,
         message::{INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, Id, Rejection},
         output::Output,
+        pace::Pace,
         panics,
     },
-    tool::{BlockingFunction, Function, RawArguments, Tool},
+    tool::{AsyncFunction, BlockingFunction, Function, RawArguments, Tool},
 };
 
 /// Runs tools and sends their answers.
 pub(crate) struct Calls {
-    runtime: Handle,
+    tools: Handle,
+    protocol: Handle,
     shared: Arc<Shared>,
 }
 
@@ -43,8 +46,10 @@ struct Shared {
 }
 
 impl Calls {
+    /// Tools run on `tools`; what must go on whatever they do, on `protocol`.
     pub(crate) fn new(
-        runtime: Handle,
+        tools: Handle,
+        protocol: Handle,
         parts: &Arc<Parts>,
         output: &Arc<Output>,
         in_flight: &Arc<InFlight>,
@@ -55,72 +60,73 @@ impl Calls {
             in_flight: Arc::clone(in_flight),
         };
         Self {
-            runtime,
+            tools,
+            protocol,
             shared: Arc::new(shared),
         }
     }
 
-    /// Start a call; it is answered when it is done.
-    pub(crate) fn start(&self, id: Id, name: &str, arguments: Option<&RawValue>) {
-        let Some(tool) = self.shared.parts.registry.get(name).map(Arc::clone) else {
-            let problem = self.shared.parts.registry.unknown_tool(name);
-            self.shared
-                .output
-                .send(Rejection::new(Some(id), INVALID_PARAMS, problem).to_line());
-            return;
+    /// Start a call; it is answered when it is done. One of a tool that is known to be quick is
+    /// left to the caller to run.
+    pub(crate) fn start(
+        &self,
+        id: Id,
+        name: &str,
+        arguments: Option<&RawValue>,
+    ) -> Result<Option<QuickCall>, Rejection> {
+        let registry = &self.shared.parts.registry;
+        let Some(tool) = registry.get(name).map(Arc::clone) else {
+            let problem = registry.unknown_tool(name);
+            return Err(Rejection::new(Some(id), INVALID_PARAMS, problem));
         };
         let Some(cancellation) = self.shared.in_flight.begin_call(&id) else {
             let problem = format!("a call with the id {id} is still open");
-            self.shared
-                .output
-                .send(Rejection::new(Some(id), INVALID_REQUEST, problem).to_line());
-            return;
+            return Err(Rejection::new(Some(id), INVALID_REQUEST, problem));
         };
+        let limit = tool.attributes.timeout;
         let context = ToolContext::new(
             Arc::clone(&self.shared.parts.name),
             tool.name().into(),
             self.shared.parts.artifacts.clone(),
             cancellation.clone(),
-            tool.attributes
-                .timeout
-                .and_then(|limit| Instant::now().checked_add(limit)),
+            limit.and_then(|limit| Instant::now().checked_add(limit)),
         );
+        let arguments = arguments.map(ToOwned::to_owned);
         let call = Call {
             id,
             tool,
-            arguments: arguments.map(ToOwned::to_owned),
-            context,
             cancellation,
             shared: Arc::clone(&self.shared),
         };
-        match (&call.tool.function, call.tool.attributes.timeout) {
+        match (&call.tool.function, limit) {
+            // Nothing has to watch it, so it is answered where it ran.
             (Function::Blocking(function), None) => {
                 let function = Arc::clone(function);
-                self.runtime
-                    .spawn_blocking(move || call.run_here(&*function));
+                self.tools
+                    .spawn_blocking(move || call.run_here(&*function, arguments, context));
             }
-            _ => self.start_async(call),
-        }
-    }
-
-    /// Start a call that may await something. One of a tool that is known to be quick is begun on
-    /// this thread, and answered from it if it never waits.
-    fn start_async(&self, call: Call) {
-        let shared = Arc::clone(&self.shared);
-        let pace = Arc::clone(&call.tool.pace);
-        let is_quick = pace.is_quick();
-        let mut running = Box::pin(async move { pace.measured(call.run()).await });
-        if is_quick {
-            // Whatever it waits for will wake the task that it is moved to below, which polls it
-            // again first thing.
-            let mut nobody = task::Context::from_waker(task::Waker::noop());
-            if let Poll::Ready(line) = running.as_mut().poll(&mut nobody) {
-                shared.conclude(line, Output::send_later);
-                return;
+            (Function::Async(function), None) => {
+                let function = Arc::clone(function);
+                let quick = QuickCall {
+                    pace: Arc::clone(&call.tool.pace),
+                    shared: Arc::clone(&self.shared),
+                    tools: self.tools.clone(),
+                    running: Box::pin(call.run(function, arguments, context)),
+                };
+                if quick.pace.take_short_way() {
+                    return Ok(Some(quick));
+                }
+                quick.spawn();
+            }
+            // The watch over the time stands where tools cannot hold it up.
+            (_, Some(limit)) => {
+                let tools = self.tools.clone();
+                self.protocol.spawn(async move {
+                    call.run_watched(&tools, limit, arguments, context).await;
+                });
             }
         }
-        self.runtime
-            .spawn(async move { shared.conclude(running.await, Output::send) });
+        Ok(None)
     }
 }
 
@@ -128,36 +134,120 @@ impl Calls {
 struct Call {
     id: Id,
     tool: Arc<Tool>,
-    arguments: RawArguments,
-    context: ToolContext,
     cancellation: CancellationToken,
     shared: Arc<Shared>,
 }
 
 impl Call {
-    /// Run a plain function without a time limit on this thread, and answer.
-    fn run_here(self, function: &BlockingFunction) {
-        let run = || function(self.arguments, self.context);
-        let outcome = Outcome::of(panics::caught(run));
-        let line = self.shared.line_for(&self.id, &self.tool, outcome);
+    /// Run a plain function on this thread, and answer.
+    fn run_here(self, function: &BlockingFunction, arguments: RawArguments, context: ToolContext) {
+        let outcome = Outcome::of(panics::caught(|| function(arguments, context)));
+        let line = self.line(outcome);
         self.shared.conclude(line, Output::send);
     }
 
-    /// Run the tool; the line that answers, if an answer is expected.
-    async fn run(self) -> Option<Vec<u8>> {
-        let outcome = run(&self.tool, self.arguments, self.context).await;
-        // A plain function goes on after its time; this tells it that it need not.
+    /// Run an async function; the line that answers, if an answer is expected.
+    fn run(
+        self,
+        function: Arc<AsyncFunction>,
+        arguments: RawArguments,
+        context: ToolContext,
+    ) -> impl Future<Output = Option<Vec<u8>>> + Send {
+        let pace = Arc::clone(&self.tool.pace);
+        let work = async move { function(arguments, context).await };
+        let answered = async move {
+            let outcome = Outcome::of(panics::caught_async(work).await);
+            self.line_from_task(outcome)
+        };
+        async move { pace.measured(answered).await }
+    }
+
+    /// Run the function as a task of its own, watch its time, and answer.
+    ///
+    /// A panic in a task goes no further, be it in what is dropped when it is given up. And its
+    /// time is over when it is over, be it that it never yields.
+    async fn run_watched(
+        self,
+        tools: &Handle,
+        limit: Duration,
+        arguments: RawArguments,
+        context: ToolContext,
+    ) {
+        let running = match &self.tool.function {
+            Function::Async(function) => {
+                let function = Arc::clone(function);
+                tools.spawn(async move { function(arguments, context).await })
+            }
+            Function::Blocking(function) => {
+                let function = Arc::clone(function);
+                tools.spawn_blocking(move || function(arguments, context))
+            }
+        };
+        let outcome = Outcome::within(limit, running).await;
         if matches!(outcome, Outcome::TimedOut(_)) {
+            // A function that does not await goes on after its time; this tells it that it need
+            // not.
             self.cancellation.cancel();
         }
-        let is_long = outcome.is_long();
-        let answer = || self.shared.line_for(&self.id, &self.tool, outcome);
+        let line = self.line_from_task(outcome);
+        block_in_place(|| self.shared.conclude(line, Output::send));
+    }
+
+    /// As [`line`](Self::line), from a thread for async tasks.
+    fn line_from_task(&self, outcome: Outcome) -> Option<Vec<u8>> {
         // Attaching a long text writes a file, and encoding a large one takes a while.
-        if is_long {
-            block_in_place(answer)
+        if outcome.is_long() {
+            block_in_place(|| self.line(outcome))
         } else {
-            answer()
+            self.line(outcome)
         }
+    }
+
+    /// The line that answers the call, unless the host has withdrawn it.
+    fn line(&self, outcome: Outcome) -> Option<Vec<u8>> {
+        self.shared
+            .in_flight
+            .conclude_call(&self.id)
+            .then(|| self.shared.line_for(&self.id, &self.tool, outcome))
+    }
+}
+
+/// A call of a tool that has always been quick, still to be run.
+#[must_use = "it is answered only when it is run or spawned"]
+pub(crate) struct QuickCall {
+    pace: Arc<Pace>,
+    shared: Arc<Shared>,
+    tools: Handle,
+    running: Pin<Box<dyn Future<Output = Option<Vec<u8>>> + Send>>,
+}
+
+impl QuickCall {
+    /// Run it on this thread for as long as it does not wait. Its answer is left to be written
+    /// with the next one.
+    pub(crate) fn run(mut self) {
+        // Whatever it waits for will wake the task that it is moved to below, which polls it again
+        // first thing.
+        let mut nobody = task::Context::from_waker(task::Waker::noop());
+        let poll = self.running.as_mut().poll(&mut nobody);
+        self.pace.leave_short_way();
+        match poll {
+            Poll::Ready(line) => self.shared.conclude(line, Output::leave),
+            Poll::Pending => self.spawn(),
+        }
+    }
+
+    /// Give it up to the threads for tools.
+    pub(crate) fn hand_over(self) {
+        self.pace.leave_short_way();
+        self.spawn();
+    }
+
+    fn spawn(self) {
+        let Self {
+            running, shared, ..
+        } = self;
+        self.tools
+            .spawn(async move { shared.conclude(running.await, Output::send) });
     }
 }
 
@@ -168,18 +258,6 @@ enum Outcome {
     TimedOut(Duration),
 }
 
-async fn run(tool: &Tool, arguments: RawArguments, context: ToolContext) -> Outcome {
-    let running = run_function(&tool.function, arguments, context);
-    let returned = match tool.attributes.timeout {
-        None => running.await,
-        Some(limit) => match time::timeout(limit, running).await {
-            Ok(returned) => returned,
-            Err(_) => return Outcome::TimedOut(limit),
-        },
-    };
-    Outcome::of(returned)
-}
-
 impl Outcome {
     fn of(returned: Result<Result<ToolResult, ToolError>, String>) -> Self {
         match returned {
@@ -188,41 +266,32 @@ impl Outcome {
         }
     }
 
+    /// What becomes of a task within its time.
+    async fn within(
+        limit: Duration,
+        mut running: JoinHandle<Result<ToolResult, ToolError>>,
+    ) -> Self {
+        let Ok(joined) = time::timeout(limit, &mut running).await else {
+            running.abort();
+            return Self::TimedOut(limit);
+        };
+        Self::of(joined.map_err(|error| match error.try_into_panic() {
+            Ok(payload) => panics::message(payload),
+            Err(error) => error.to_string(),
+        }))
+    }
+
     /// Whether there is more to answer than the host's agent loop takes at once.
     fn is_long(&self) -> bool {
         matches!(self, Self::Returned(Ok(result)) if result.text_content().len() > LOOP_RESULT_BYTES)
     }
 }
 
-/// Run the tool's function where it wants to run. A panic is its message.
-async fn run_function(
-    function: &Function,
-    arguments: RawArguments,
-    context: ToolContext,
-) -> Result<Result<ToolResult, ToolError>, String> {
-    match function {
-        Function::Async(function) => {
-            panics::caught_async(async { function(arguments, context).await }).await
-        }
-        Function::Blocking(function) => {
-            let function = Arc::clone(function);
-            let work = move || panics::caught(|| function(arguments, context));
-            spawn_blocking(work)
-                .await
-                .unwrap_or_else(|error| Err(error.to_string()))
-        }
-    }
-}
-
 impl Shared {
-    /// The line that answers a call, unless the host has withdrawn it.
-    fn line_for(&self, id: &Id, tool: &Tool, outcome: Outcome) -> Option<Vec<u8>> {
-        if !self.in_flight.conclude_call(id) {
-            return None;
-        }
+    fn line_for(&self, id: &Id, tool: &Tool, outcome: Outcome) -> Vec<u8> {
         let content = panics::caught(|| self.content(tool, outcome));
         let content = content.unwrap_or_else(|panic| self.panicked(tool, &panic));
-        Some(self.line(id, tool, &content))
+        self.line(id, tool, &content)
     }
 
     /// A call is over: send its answer, if it has one, and count it out.

@@ -57,26 +57,23 @@ impl Output {
 
     /// Write a line that ends in a line feed, now or after those that wait already.
     pub(crate) fn send(&self, line: Vec<u8>) {
-        self.push(line);
+        self.leave(line);
         self.write_waiting();
     }
 
     /// Leave a line to be written with the next one, or by
-    /// [`write_waiting`](Self::write_waiting), which must follow soon.
-    pub(crate) fn send_later(&self, line: Vec<u8>) {
-        if self.push(line) > JOINED {
-            self.write_waiting();
-        }
-    }
-
-    /// Add a line to those that wait; how many bytes wait now.
-    fn push(&self, line: Vec<u8>) -> usize {
+    /// [`write_waiting`](Self::write_waiting), which must follow soon. Never waits for the host.
+    pub(crate) fn leave(&self, line: Vec<u8>) {
         let mut state = self.lock();
         if !state.is_broken {
             state.waiting_bytes += line.len();
             state.waiting.push(line);
         }
-        state.waiting_bytes
+    }
+
+    /// Whether more waits than is written at once.
+    pub(crate) fn is_much_waiting(&self) -> bool {
+        self.lock().waiting_bytes > JOINED
     }
 
     /// Write all lines that wait, unless another thread is at it, which then goes on with them.
@@ -105,7 +102,6 @@ impl Output {
 
     /// Wait until everything has been written, at most until `end`.
     pub(crate) fn flush(&self, end: Instant) {
-        self.write_waiting();
         let mut state = self.lock();
         while state.is_writing {
             let Some(left) = end.checked_duration_since(Instant::now()) else {
