@@ -110,9 +110,10 @@ impl Output {
         )
     }
 
-    /// Prints one line of a result that comes in pieces.
+    /// Prints one line of a result that comes in pieces, as it is: nothing there is coloured, and
+    /// what a server has written must not lose its escape sequences on the way.
     pub(crate) fn write_line(line: fmt::Arguments<'_>) -> Result<(), ExpectedError> {
-        written(write_line(&mut anstream::stdout(), line))
+        written(write_line(&mut io::stdout().lock(), line))
     }
 
     /// Reports that the extension falls short.
