@@ -103,6 +103,9 @@ pub(crate) enum ExpectedError {
     #[error("neither `{}` nor a directory above it holds a `Cargo.toml`", start.display())]
     NoProject { start: PathBuf },
 
+    #[error("`{}` is a workspace and no package of its own", path.display())]
+    OnlyWorkspace { path: PathBuf },
+
     #[error("cannot run cargo: {source}")]
     RunCargo { source: io::Error },
 
@@ -233,6 +236,7 @@ impl ExpectedError {
             | ExpectedError::NoSdkCheckout { .. }
             | ExpectedError::PathNotUtf8 { .. }
             | ExpectedError::NoProject { .. }
+            | ExpectedError::OnlyWorkspace { .. }
             | ExpectedError::NoBinary { .. }
             | ExpectedError::SeveralBinaries { .. }
             | ExpectedError::NoServer { .. }
@@ -296,6 +300,9 @@ impl ExpectedError {
             }
             ExpectedError::NoProject { .. } => {
                 Some("run the command inside of a project, or name one with `--project`".to_owned())
+            }
+            ExpectedError::OnlyWorkspace { .. } => {
+                Some("name the directory of a member with `--project`".to_owned())
             }
             ExpectedError::SeveralBinaries { .. } => {
                 Some("choose one with `--bin NAME`".to_owned())

@@ -2,20 +2,18 @@
 
 use std::env;
 use std::ffi::OsString;
+use std::fs;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
-use std::time::Duration;
 
 use cargo_metadata::{Artifact, Message, TargetKind};
+use toml_edit::DocumentMut;
 
 use crate::error::ExpectedError;
-use crate::interrupt::Interrupt;
-
-/// How often a running build is interrupted to look for a signal.
-const POLL: Duration = Duration::from_millis(50);
+use crate::interrupt::{Interrupt, POLL};
 
 /// A directory with a `Cargo.toml`.
 #[derive(Debug)]
@@ -62,13 +60,14 @@ impl Project {
     ///
     /// # Errors
     ///
-    /// Fails when cargo cannot be run, when the build fails, when the project has no binary or
+    /// Fails when the project is no package, when cargo cannot be run, when the build fails, when the project has no binary or
     /// several, and when the user interrupts.
     pub(crate) fn build(
         &self,
         options: &BuildOptions,
         interrupt: &Interrupt,
     ) -> Result<PathBuf, ExpectedError> {
+        self.check_package()?;
         let mut build = Build::start(self.command(options))?;
         let mut binaries: Vec<Binary> = Vec::new();
         while let Some(artifact) = build.next_artifact(interrupt)? {
@@ -85,6 +84,24 @@ impl Project {
             });
         }
         self.only(binaries)
+    }
+
+    /// Fails for a workspace that is no package as well: cargo would build all of its members, and
+    /// none would be the one to run.
+    fn check_package(&self) -> Result<(), ExpectedError> {
+        let path = self.manifest();
+        let text = fs::read_to_string(&path)
+            .map_err(|source| ExpectedError::file("read", &path, source))?;
+        // What is no TOML is for cargo to complain about.
+        let Ok(manifest) = text.parse::<DocumentMut>() else {
+            return Ok(());
+        };
+        if manifest.contains_key("workspace") && !manifest.contains_key("package") {
+            return Err(ExpectedError::OnlyWorkspace {
+                path: self.directory.clone(),
+            });
+        }
+        Ok(())
     }
 
     fn manifest(&self) -> PathBuf {

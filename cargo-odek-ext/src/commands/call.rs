@@ -8,7 +8,9 @@ use odek_contract::agent_loop::{self, LOOP_HEAD_BYTES, LOOP_RESULT_BYTES, LOOP_T
 use odek_contract::config::ServerConfig;
 use odek_contract::names::{QualifiedName, ServerName};
 use odek_contract::result::{CallFailure, ModelResult};
-use odek_host::odek::{Arguments as CallArguments, Client, Exchange};
+use odek_host::odek::{
+    Arguments as CallArguments, Client, CloseManner, CloseReport, Exchange, ServerExit,
+};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -76,19 +78,18 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: Arguments, output: &Output) -> Result<Verdict, ExpectedError> {
     let text = model_text::model_text(&arguments.arguments)?;
+    let interrupt = Interrupt::arm()?;
     let session = match &arguments.config {
         Some(file) => configured(file, arguments.server.as_deref())?,
-        None => built(&arguments, output)?,
+        None => built(&arguments, &interrupt, output)?,
     };
     let wire = if arguments.raw {
         Wire::wanted(output.format())
     } else {
         Wire::unwanted()
     };
-    let client = session.connect(&wire, output)?;
-    check_tool(&client, &arguments.tool, output)?;
-    let exchange = client.exchange(&arguments.tool, CallArguments::from_model_text(&text));
-    client.close();
+    let sent = CallArguments::from_model_text(&text);
+    let exchange = session.exchange(&arguments.tool, sent, &wire, &interrupt, output)?;
     let form = match (arguments.raw, arguments.as_model) {
         (true, _) => Form::Raw,
         (false, true) => Form::AsModel,
@@ -119,13 +120,17 @@ fn configured(file: &Path, wanted: Option<&str>) -> Result<Session, ExpectedErro
     })
 }
 
-fn built(arguments: &Arguments, output: &Output) -> Result<Session, ExpectedError> {
+fn built(
+    arguments: &Arguments,
+    interrupt: &Interrupt,
+    output: &Output,
+) -> Result<Session, ExpectedError> {
     let project = Project::find(&arguments.project)?;
     let options = BuildOptions {
         binary: arguments.bin.clone(),
         ..BuildOptions::default()
     };
-    let binary = project.build(&options, &Interrupt::unarmed())?;
+    let binary = project.build(&options, interrupt)?;
     let session = Session::of_project(&project, &binary, arguments.server.as_deref(), output)?;
     Ok(session)
 }
@@ -151,7 +156,15 @@ impl Session {
                 file.display()
             ));
         }
-        config.command = path_text(binary)?;
+        if total == 1 || starts(&config, binary) {
+            config.command = path_text(binary)?;
+        } else {
+            output.note(format_args!(
+                "the server `{name}` does not start the project's binary; it runs as `{}`, as \
+                 configured",
+                config.command
+            ));
+        }
         Ok(Self {
             name,
             config,
@@ -159,20 +172,64 @@ impl Session {
         })
     }
 
-    /// Starts the server and tells what the host complains about.
-    pub(crate) fn connect(&self, wire: &Wire, output: &Output) -> Result<Client, ExpectedError> {
-        let builder = Client::builder(self.name.clone(), &self.config)
+    /// Starts the server, calls the tool and ends the server, and tells what the host complains
+    /// about. An interrupt ends the server, too.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the call cannot be made; a call that was made and failed is no error.
+    pub(crate) fn exchange(
+        &self,
+        tool: &str,
+        arguments: CallArguments,
+        wire: &Wire,
+        interrupt: &Interrupt,
+        output: &Output,
+    ) -> Result<Exchange, ExpectedError> {
+        interrupt.check()?;
+        let client = Client::builder(self.name.clone(), &self.config)
             .working_directory(&self.directory)
-            .trace(wire.sink());
-        let client = builder.connect().map_err(|error| {
-            tell(error.explanations(), output);
-            ExpectedError::connect(error)
-        })?;
+            .trace(wire.sink())
+            .spawn()
+            .map_err(ExpectedError::connect)?;
         for warning in client.warnings() {
             output.warning(warning);
         }
-        Ok(client)
+        let close = || {
+            client.close();
+        };
+        let exchange = interrupt.watch(close, || {
+            client.initialize().map_err(|error| {
+                tell(error.explanations(), output);
+                ExpectedError::connect(error)
+            })?;
+            check_tool(&client, tool, output)?;
+            Ok(client.exchange(tool, arguments))
+        });
+        let closed = client.close();
+        // The terminal's interrupt reaches the server as well, so a failure may only be its echo.
+        interrupt.check()?;
+        let exchange = exchange?;
+        if !matches!(&exchange, Ok(exchange) if exchange.outcome.is_ok()) {
+            tell_unexpected_exit(closed, output);
+        }
+        exchange
     }
+}
+
+/// Tells how the server process ended where that may be the reason of a failure.
+fn tell_unexpected_exit(closed: CloseReport, output: &Output) {
+    let CloseReport { exit, manner, .. } = closed;
+    if manner == CloseManner::EndedBefore
+        || (manner == CloseManner::EndedOnEof && exit != ServerExit::Code(0))
+    {
+        output.note(format_args!("the server process has ended: {exit}"));
+    }
+}
+
+/// Whether a server's command is a build of the binary, wherever that lies.
+fn starts(config: &ServerConfig, binary: &Path) -> bool {
+    Path::new(&config.command).file_name() == binary.file_name()
 }
 
 fn path_text(path: &Path) -> Result<String, ExpectedError> {
@@ -185,11 +242,7 @@ fn path_text(path: &Path) -> Result<String, ExpectedError> {
 }
 
 /// Asks for the tools, as odek does at its start, and looks for the one to be called.
-pub(crate) fn check_tool(
-    client: &Client,
-    wanted: &str,
-    output: &Output,
-) -> Result<(), ExpectedError> {
+fn check_tool(client: &Client, wanted: &str, output: &Output) -> Result<(), ExpectedError> {
     let discovery = client.discover().map_err(|error| {
         tell(error.explanations(), output);
         ExpectedError::Discover {
@@ -282,7 +335,7 @@ impl Call {
     }
 
     fn is_shortened(&self, result: &ModelResult) -> bool {
-        agent_loop::would_shorten(self.server.as_str(), &self.tool, &result.text)
+        self.wrapped(result).len() > LOOP_RESULT_BYTES
     }
 
     fn wrapped(&self, result: &ModelResult) -> String {

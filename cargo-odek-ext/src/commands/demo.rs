@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 
 use odek_contract::artifact::hash_file;
 use odek_contract::result::ModelResult;
+use odek_host::odek::Arguments as CallArguments;
 use serde::Serialize;
 use tempfile::{NamedTempFile, TempDir};
 
+use crate::commands::call::Session;
 use crate::commands::call::wire::Wire;
-use crate::commands::call::{self, Session};
 use crate::error::ExpectedError;
 use crate::interrupt::Interrupt;
 use crate::output::{Output, Verdict};
@@ -188,14 +189,9 @@ fn call(
     interrupt: &Interrupt,
     output: &Output,
 ) -> Result<ModelResult, ExpectedError> {
-    interrupt.check()?;
-    let client = session.connect(&Wire::unwanted(), output)?;
-    call::check_tool(&client, TOOL, output)?;
-    let outcome = client.call(TOOL, arguments);
-    client.close();
-    // The terminal's interrupt reaches the server as well, so a failure may only be its echo.
-    interrupt.check()?;
-    outcome.map_err(|failure| ExpectedError::DemoCall {
+    let arguments = CallArguments::from_model_text(arguments);
+    let exchange = session.exchange(TOOL, arguments, &Wire::unwanted(), interrupt, output)?;
+    exchange.outcome.map_err(|failure| ExpectedError::DemoCall {
         message: failure.to_string(),
     })
 }

@@ -2,7 +2,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::thread;
 
+use rustix::process::{Pid, test_kill_process};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -216,6 +218,67 @@ fn a_result_that_the_loop_shortens_is_warned_about() {
 }
 
 #[test]
+fn a_result_that_just_fits_is_not_warned_about() {
+    let wrapping = "<untrusted_content_0000000000000000 source=\"mcp:any:long\">\n\
+                    \n</untrusted_content_0000000000000000>";
+    let fitting = "x".repeat(4096 - wrapping.len());
+    let server = Server::new(&[("long", text(&fitting))]);
+    let run = server.call(&["long", "--format", "json"]).expect_code(0);
+    assert_eq!(run.stderr, "");
+    assert_eq!(run.json()["shortened"], false);
+    let server = Server::new(&[("long", text(&(fitting + "x")))]);
+    let run = server.call(&["long"]).expect_code(0);
+    assert!(run.stderr.contains("4097 bytes"), "{run:?}");
+}
+
+#[test]
+fn the_wire_is_shown_byte_for_byte() {
+    let server = Server::of_script(
+        "read -r line; printf '\\033[1mhello\\033[0m\\n'; echo '{\"id\":1,\"error\":{}}'; cat > /dev/null",
+    );
+    let run = server.call(&["x", "--raw"]).expect_code(1);
+    assert!(
+        run.stdout.contains("\n< \u{1b}[1mhello\u{1b}[0m\n"),
+        "{run:?}"
+    );
+}
+
+#[test]
+fn the_end_of_a_server_is_told_where_it_explains_a_failure() {
+    let server = Server::of_script("read -r line; exit 7");
+    let run = server.call(&["x"]).expect_code(1);
+    assert!(
+        run.stderr
+            .contains("note: the server process has ended: exit code 7"),
+        "{run:?}"
+    );
+}
+
+#[test]
+fn an_interrupt_ends_the_server() {
+    // A server that does not look at its standard input is given 5 s; the three share them.
+    thread::scope(|scope| {
+        for phase in ["initialize", "tools/list", "tools/call"] {
+            scope.spawn(move || check_interrupt_during(phase));
+        }
+    });
+}
+
+fn check_interrupt_during(phase: &str) {
+    let server = Server::of_script(&format!(
+        "while IFS= read -r line; do\ncase $line in\n\
+         *'\"{phase}\"'*) echo $$ > pid; kill -TERM $PPID; while :; do sleep 0.1; done ;;\n\
+         *'\"initialize\"'*) echo '{{\"id\":1,\"result\":{{}}}}' ;;\n\
+         *) echo '{{\"id\":2,\"result\":{{\"tools\":[{{\"name\":\"x\"}}]}}}}' ;;\nesac\ndone"
+    ));
+    let run = server.call(&["x"]).expect_code(130);
+    assert_eq!(run.stderr, "error: interrupted\n");
+    let pid = fs::read_to_string(server.place.join("pid")).unwrap();
+    let pid = Pid::from_raw(pid.trim().parse().unwrap()).unwrap();
+    assert!(test_kill_process(pid).is_err(), "the server lives");
+}
+
+#[test]
 fn the_wire_is_shown_on_request() {
     let server = Server::new(&[("greet", text("hello"))]);
     let run = server.call(&["greet", "--raw"]).expect_code(0);
@@ -340,6 +403,14 @@ fn projects_that_do_not_build_or_have_no_single_binary() {
     fs::write(place.join("src/lib.rs"), "").unwrap();
     let call = || run(&place, ["call", "x"]);
     assert!(call().expect_code(2).stderr.contains("has no binary"));
+    let workspace = place.join("workspace");
+    fs::create_dir(&workspace).unwrap();
+    fs::write(workspace.join("Cargo.toml"), "[workspace]\n").unwrap();
+    let at_its_top = run(&workspace, ["call", "x"]).expect_code(2);
+    assert!(
+        at_its_top.stderr.contains("a member with `--project`"),
+        "{at_its_top:?}"
+    );
     for name in ["one", "two"] {
         fs::write(place.join(format!("src/bin/{name}.rs")), "fn main() {}").unwrap();
     }

@@ -164,6 +164,13 @@ fn a_project_is_called_from_anywhere() {
         run.stderr.contains("names 2 servers; calling `logs`"),
         "{run:?}"
     );
+    // The other one, asked for by name, is not the project's binary.
+    let run = call(&project, &["summarize", "--server", "aaa"]).expect_code(3);
+    assert!(
+        run.stderr.contains("it runs as `x`, as configured"),
+        "{run:?}"
+    );
+    assert!(run.stderr.contains("exec: \"x\""), "{run:?}");
 }
 
 fn demo(place: &Path, arguments: &[&str]) -> Command {

@@ -139,7 +139,14 @@ impl Client {
         self.connection.captured_stderr()
     }
 
-    pub(crate) fn initialize(&self) -> Result<(), ConnectError> {
+    /// Sends `initialize`, as the host does first. [`connect`](ClientBuilder::connect) has done so; a
+    /// client from [`spawn`](ClientBuilder::spawn) has not, so that another thread can
+    /// [`close`](Self::close) it while the server starts.
+    ///
+    /// # Errors
+    ///
+    /// When the answer is an error, and when none comes.
+    pub fn initialize(&self) -> Result<(), ConnectError> {
         let Response {
             outcome,
             explanations,
