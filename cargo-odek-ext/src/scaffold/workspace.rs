@@ -258,7 +258,7 @@ fn strings(item: Option<&Item>, key: &str) -> Result<Vec<String>, String> {
 /// value on its line, others before the value they precede.
 fn insert_in_style(array: &mut Array, position: usize, text: &str) {
     let Some(indentation) = array.iter().find_map(line_break) else {
-        array.insert(position, text);
+        insert_in_line(array, position, text);
         return;
     };
     let (comment, rest) = split_at_line_end(&text_before(array, position));
@@ -276,6 +276,21 @@ fn insert_in_style(array: &mut Array, position: usize, text: &str) {
     let mut value = Value::from(text);
     value.decor_mut().set_prefix(comment + &indentation);
     array.insert_formatted(position, value);
+}
+
+/// Inserts a value in a list on one line. What stood before the first value stands before the new
+/// first one.
+fn insert_in_line(array: &mut Array, position: usize, text: &str) {
+    let start = array.get(position).and_then(|next| next.decor().prefix());
+    let start = start.and_then(RawString::as_str).map(str::to_owned);
+    array.insert(position, text);
+    if position == 0
+        && let Some(start) = start
+    {
+        for (value, prefix) in array.iter_mut().zip([start.as_str(), " "]) {
+            value.decor_mut().set_prefix(prefix);
+        }
+    }
 }
 
 /// What stands between the comma before a position and the value there, or the list's end. The
@@ -394,6 +409,14 @@ mod tests {
             (
                 "[workspace]\nmembers = []\n",
                 "[workspace]\nmembers = [\"b\"]\n",
+            ),
+            (
+                "[workspace]\nmembers = [\"c\", \"d\"]\n",
+                "[workspace]\nmembers = [\"b\", \"c\", \"d\"]\n",
+            ),
+            (
+                "[workspace]\nmembers = [ \"c\" ]\n",
+                "[workspace]\nmembers = [ \"b\", \"c\" ]\n",
             ),
             (
                 "[workspace]\nresolver = \"3\"\n",
