@@ -1,8 +1,9 @@
 //! The file trees that a new project is made from, and their rendering.
 //!
 //! The files lie in `templates/` and are part of the binary. Every one is a handlebars template;
-//! nothing is escaped, since no output is HTML: values go through the `json` helper instead, which
-//! writes a string literal that JSON, TOML, JavaScript and Rust read alike.
+//! nothing is escaped, since no output is HTML: values go through helpers instead. `json` writes a
+//! string literal that JSON, TOML, JavaScript and Rust read alike, `markdown` text that Markdown
+//! shows as it is, and `code` a code span.
 
 use clap::ValueEnum;
 use handlebars::{Handlebars, handlebars_helper};
@@ -190,10 +191,16 @@ pub(crate) struct Values<'a> {
     pub(crate) name: &'a str,
     pub(crate) display_name: &'a str,
     pub(crate) agent_id: &'a str,
+    /// Where the agent-extension runtime looks for the worker, relative to its workspace.
+    pub(crate) package_directory: String,
     /// The dependency on the SDK, as the TOML value behind its name.
     pub(crate) sdk: String,
     /// The same for the emulated host.
     pub(crate) host: String,
+    /// The version of the published crates.
+    pub(crate) sdk_version: &'static str,
+    /// Whether the dependencies name a directory of this machine.
+    pub(crate) local_sdk: bool,
     /// Whether the manifest must cut itself off from a workspace above.
     pub(crate) opt_out: bool,
     /// Whether the tools read JUnit reports.
@@ -228,6 +235,8 @@ pub(crate) fn render(
     handlebars.set_strict_mode(true);
     handlebars.register_escape_fn(handlebars::no_escape);
     handlebars.register_helper("json", Box::new(json));
+    handlebars.register_helper("markdown", Box::new(markdown));
+    handlebars.register_helper("code", Box::new(code));
     let mut files = Vec::new();
     for source in COMMON
         .iter()
@@ -255,6 +264,36 @@ pub(crate) fn render(
 }
 
 handlebars_helper!(json: |text: str| serde_json::Value::from(text).to_string());
+handlebars_helper!(markdown: |text: str| markdown_text(text));
+handlebars_helper!(code: |text: str| code_span(text));
+
+/// Puts a backslash before everything that means something within a line of Markdown.
+fn markdown_text(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if "\\`*_[<&~#$".contains(letter) {
+            escaped.push('\\');
+        }
+        escaped.push(letter);
+    }
+    escaped
+}
+
+/// A code span. Backslashes mean nothing in one; what ends it is a run of as many backticks as
+/// begin it.
+fn code_span(text: &str) -> String {
+    let longest = text
+        .split(|letter| letter != '`')
+        .map(str::len)
+        .max()
+        .unwrap_or_default();
+    let fence = "`".repeat(longest + 1);
+    if text.starts_with('`') || text.ends_with('`') {
+        format!("{fence} {text} {fence}")
+    } else {
+        format!("{fence}{text}{fence}")
+    }
+}
 
 /// A template that cannot be rendered.
 #[derive(Debug, Error)]
@@ -276,8 +315,11 @@ mod tests {
             name: "log-analyzer",
             display_name: "Log \"the\" \\ <analyzer>",
             agent_id: "log-analyzer",
+            package_directory: "agents/log-analyzer".to_owned(),
             sdk: "\"0.1.0\"".to_owned(),
             host: "{ path = \"../sdk/host\" }".to_owned(),
+            sdk_version: "0.1.0",
+            local_sdk: true,
             opt_out: true,
             junit: true,
             command: "target/debug/log-analyzer".to_owned(),
@@ -316,5 +358,20 @@ mod tests {
             .unwrap();
         let manifest: serde_json::Value = serde_json::from_str(&manifest.text).unwrap();
         assert_eq!(manifest["displayName"], "Log \"the\" \\ <analyzer>");
+        let readme = files.iter().find(|file| file.path == "README.md").unwrap();
+        let heading = readme.text.lines().next();
+        assert_eq!(heading, Some(r#"# Log "the" \\ \<analyzer>"#));
+    }
+
+    #[test]
+    fn code_spans_hold_any_text() {
+        for (text, span) in [
+            ("agents/x", "`agents/x`"),
+            ("a`b``c", "```a`b``c```"),
+            ("`a", "`` `a ``"),
+            (r"a\b", r"`a\b`"),
+        ] {
+            assert_eq!(code_span(text), span);
+        }
     }
 }

@@ -169,6 +169,10 @@ fn the_sdk_comes_from_a_checkout_or_from_the_registry() {
     );
     let flag = make("flag", &["--sdk-path", checkout.to_str().unwrap()], None);
     assert!(flag.contains(&by_path), "{flag}");
+    assert!(
+        flag.contains("# The SDK is taken from a checkout on this machine."),
+        "{flag}"
+    );
     let under_cargo_run = make("alias", &[], Some(&checkout.join("cargo-odek-ext")));
     assert!(under_cargo_run.contains(&by_path), "{under_cargo_run}");
     // A copy of the binary that lies outside of the checkout.
@@ -186,6 +190,16 @@ fn the_sdk_comes_from_a_checkout_or_from_the_registry() {
         cargo.contains(&format!("odek-sdk = \"{version}\"\n")),
         "{cargo}"
     );
+    assert!(!cargo.contains('#'), "{cargo}");
+    // Nothing else names a place on this machine.
+    for project in ["flag", "published"] {
+        for (file, content) in tree(&place.join(project)) {
+            let text = String::from_utf8(content).unwrap();
+            assert!(!text.contains(place.to_str().unwrap()), "{project}/{file}");
+            let names_checkout = text.contains(checkout.to_str().unwrap());
+            assert_eq!(names_checkout, (project, &*file) == ("flag", "Cargo.toml"));
+        }
+    }
 }
 
 #[test]
