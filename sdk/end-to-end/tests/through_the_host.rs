@@ -53,7 +53,7 @@ impl Hosted {
 fn the_host_finds_every_tool_and_nothing_to_complain_about() {
     let hosted = start(|config| config);
     let discovery = hosted.client.discover().unwrap();
-    assert_eq!(discovery.tools.len(), 22);
+    assert_eq!(discovery.tools.len(), 23);
     assert!(discovery.findings.is_empty(), "{:?}", discovery.findings);
     let report = hosted.client.close();
     assert_eq!(report.manner, CloseManner::EndedOnEof, "{report:?}");

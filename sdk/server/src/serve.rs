@@ -62,6 +62,9 @@ use crate::{
 /// to be written. Twice this and the default grace stay below the host's 5 s.
 const LAST_CHANCE: Duration = Duration::from_millis(250);
 
+/// Longer than any process runs.
+const FOREVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+
 /// Threads for the protocol, time limits and answers. They are apart from the tools' threads, so
 /// that async tools that never yield hold up each other at most.
 const PROTOCOL_THREADS: usize = 2;
@@ -185,6 +188,8 @@ impl Session {
                 self.output.write_waiting();
             }
             if self.watch.end(busy) == Reader::Another {
+                // The other one does not know of an answer that was left here.
+                self.output.write_waiting();
                 return Reading::GoesOnElsewhere;
             }
         }
@@ -248,7 +253,9 @@ impl Session {
 
     /// Give calls in flight their time, then tell them that it is over, and write what there is.
     fn finish(&self, grace: Duration) {
-        let end = Instant::now() + grace;
+        // A point in time beyond what can be counted never comes.
+        let now = Instant::now();
+        let end = now.checked_add(grace).unwrap_or(now + FOREVER);
         if !self.in_flight.wait_until_idle(end) {
             tracing::warn!(
                 "{} call(s) did not end within {grace:?} of the end of standard input",

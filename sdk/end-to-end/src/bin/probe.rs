@@ -7,6 +7,7 @@ use std::{
     env,
     io::{self, Read, Write},
     process::{Command, Stdio},
+    sync::atomic::{AtomicBool, Ordering},
     thread,
     time::Duration,
 };
@@ -160,18 +161,26 @@ async fn never_yield(cx: ToolContext) -> String {
     "cancelled".to_owned()
 }
 
-/// Answer at once, or keep the thread until the call is cancelled.
+/// Answer at once, or keep the thread until `release` is called.
 #[odek_tool]
 async fn hang(
     /// Whether to keep the thread.
     is_hanging: bool,
-    cx: ToolContext,
 ) -> String {
-    if is_hanging {
-        hold_thread(&cx);
+    while is_hanging && !RELEASED.load(Ordering::Relaxed) {
+        thread::sleep(Duration::from_millis(5));
     }
     "done".to_owned()
 }
+
+/// Let all calls of `hang` go on.
+#[odek_tool]
+fn release() -> String {
+    RELEASED.store(true, Ordering::Relaxed);
+    "released".to_owned()
+}
+
+static RELEASED: AtomicBool = AtomicBool::new(false);
 
 fn hold_thread(cx: &ToolContext) {
     while !cx.is_cancelled() {
@@ -258,6 +267,7 @@ fn main() -> odek_sdk::Result<()> {
         .tool(late_unyielding)
         .tool(never_yield)
         .tool(hang)
+        .tool(release)
         .tool(wait_for_cancel)
         .tool(big)
         .tool(big_object)

@@ -19,7 +19,7 @@ use crate::{
     serve::{
         in_flight::InFlight,
         listing,
-        message::{INTERNAL_ERROR, INVALID_PARAMS, Id, Rejection},
+        message::{INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, Id, Rejection},
         output::Output,
     },
 };
@@ -79,7 +79,10 @@ impl Bridge {
             Ok(message) => message,
             // A notification that cannot be understood has nobody to tell.
             Err(_) if id.is_none() => return Ok(()),
-            Err(error) => return Err(Rejection::new(id, INVALID_PARAMS, error.to_string())),
+            Err(error) => {
+                let problem = format!("the message is no JSON-RPC 2.0 request: {error}");
+                return Err(Rejection::new(id, INVALID_REQUEST, problem));
+            }
         };
         if let JsonRpcMessage::Request(request) = &message {
             if let ClientRequest::CustomRequest(custom) = &request.request
@@ -171,6 +174,7 @@ fn line(output: &Output, message: &TxJsonRpcMessage<RoleServer>) -> serde_json::
     };
     let id = match message {
         JsonRpcMessage::Response(response) => json!(response.id),
+        JsonRpcMessage::Error(error) => json!(error.id),
         _ => json!(null),
     };
     let problem = format!(

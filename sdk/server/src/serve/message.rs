@@ -14,6 +14,13 @@ pub(crate) const INVALID_REQUEST: i32 = -32600;
 pub(crate) const INVALID_PARAMS: i32 = -32602;
 pub(crate) const INTERNAL_ERROR: i32 = -32603;
 
+/// The longest id that is answered to, in bytes as written. Answers repeat it, and they must stay
+/// below the host's limit whatever the request was.
+const MAX_ID_BYTES: usize = 1024;
+
+/// The longest message of an error, in bytes. Some of them quote the request.
+const MAX_MESSAGE_BYTES: usize = 4096;
+
 /// A request's id as it was written, to be given back the same way.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Id(Box<str>);
@@ -22,8 +29,9 @@ impl Id {
     /// Strings and numbers are ids (JSON-RPC 2.0; MCP excludes null).
     fn from_raw(raw: &RawValue) -> Option<Self> {
         let text = raw.get();
-        text.starts_with(|first: char| first == '"' || first == '-' || first.is_ascii_digit())
-            .then(|| Self(text.into()))
+        let is_id =
+            text.starts_with(|first: char| first == '"' || first == '-' || first.is_ascii_digit());
+        (is_id && text.len() <= MAX_ID_BYTES).then(|| Self(text.into()))
     }
 
     pub(crate) fn as_json(&self) -> &str {
@@ -47,11 +55,14 @@ pub(crate) struct Rejection {
 
 impl Rejection {
     pub(crate) fn new(id: Option<Id>, code: i32, message: impl Into<String>) -> Self {
-        Self {
-            id,
-            code,
-            message: message.into(),
+        let mut message = message.into();
+        if message.len() > MAX_MESSAGE_BYTES {
+            let is_end = |end: &usize| message.is_char_boundary(*end);
+            let end = (0..=MAX_MESSAGE_BYTES).rev().find(is_end).unwrap_or(0);
+            message.truncate(end);
+            message.push('…');
         }
+        Self { id, code, message }
     }
 
     /// A line over the limit, of which only the start is known.
@@ -205,7 +216,9 @@ fn read_object(text: &str) -> Message<'_> {
         };
     };
     if frame.id.is_some() && id.is_none() {
-        return rejected(None, INVALID_REQUEST, "the id must be a string or a number");
+        let problem =
+            format!("the id must be a string or a number of at most {MAX_ID_BYTES} bytes");
+        return rejected(None, INVALID_REQUEST, problem);
     }
     let Ok(method) = serde_json::from_str::<Cow<'_, str>>(method.get()) else {
         return rejected(id, INVALID_REQUEST, "the method must be a string");
@@ -315,7 +328,7 @@ fn id_at(text: &[u8]) -> Option<Id> {
         // A number that runs to the end of what is known may be cut off.
         _ => text
             .iter()
-            .position(|byte| !byte.is_ascii_digit() && *byte != b'-')?,
+            .position(|byte| !byte.is_ascii_digit() && !b"+-.eE".contains(byte))?,
     };
     let raw: &RawValue = serde_json::from_slice(&text[..end]).ok()?;
     Id::from_raw(raw)
@@ -401,6 +414,8 @@ mod tests {
                 PARSE_ERROR,
             ),
             (r#"{"id":12"#, None, PARSE_ERROR),
+            (r#"{"id":1.5,"method":}"#, id("1.5"), PARSE_ERROR),
+            (r#"{"id":1e5,"method":}"#, id("1e5"), PARSE_ERROR),
             ("hello", None, PARSE_ERROR),
             ("5", None, INVALID_REQUEST),
             ("[]", None, INVALID_REQUEST),
@@ -413,6 +428,16 @@ mod tests {
                 "{line}"
             );
         }
+    }
+
+    #[test]
+    fn what_an_error_repeats_of_a_request_is_bounded() {
+        let long = "é".repeat(10_000);
+        let rejection = rejection(&format!(r#"{{"id":"{long}","method":"tools/call"}}"#));
+        assert_eq!((rejection.id, rejection.code), (None, INVALID_REQUEST));
+        let rejection = Rejection::new(None, INVALID_PARAMS, format!("a{long}"));
+        assert!(rejection.message.len() <= MAX_MESSAGE_BYTES + "…".len());
+        assert!(rejection.message.ends_with("é…"));
     }
 
     #[test]
