@@ -126,7 +126,7 @@ fn object(
         },
         Ok(other) => Err(not_an_object(&other, schema)),
         Err(error) => Err(ArgumentsError::NotAnObject {
-            found: format!("text that is no JSON ({error})"),
+            found: format!("JSON that cannot be read ({error})"),
             expected: expectation(schema),
         }),
     }
@@ -193,7 +193,7 @@ fn type_of(property: &Value) -> String {
 /// Bring `value` to the type that `schema` names, where that cannot be misunderstood; anything
 /// else stays for the decoder to complain about.
 fn coerce(value: &mut Value, schema: &Map<String, Value>) {
-    match schema.get("type").and_then(Value::as_str) {
+    match type_name(schema) {
         Some("integer") => coerce_integer(value),
         Some("number") => coerce_number(value),
         Some("boolean") => coerce_boolean(value),
@@ -222,10 +222,10 @@ fn coerce_integer(value: &mut Value) {
     }
 }
 
-/// `3.0` as 3. Beyond 2^53 a float no longer names one integer.
+/// `3.0` as 3. From 2^53 on a float no longer names one integer.
 fn whole(float: f64) -> Option<Number> {
-    const EXACT: f64 = 9_007_199_254_740_992.0;
-    (float.fract() == 0.0 && float.abs() <= EXACT).then(|| Number::from(float as i64))
+    const AMBIGUOUS: f64 = 9_007_199_254_740_992.0;
+    (float.fract() == 0.0 && float.abs() < AMBIGUOUS).then(|| Number::from(float as i64))
 }
 
 /// A number in decimal notation; not `inf`, `nan` and the like, which Rust would also read.
@@ -297,22 +297,55 @@ fn parse_text(value: &mut Value, is_wanted: fn(&Value) -> bool) {
     }
 }
 
-/// A value that may have one type or be null is brought to that type; with more alternatives
-/// there would be a choice to guess.
+/// A value that fits one alternative only, going by what cannot be mistaken, is brought to that
+/// one. With more there would be a choice to guess.
 fn coerce_alternative(value: &mut Value, schema: &Map<String, Value>) {
     let Some(alternatives) = schema.get("anyOf").and_then(Value::as_array) else {
         return;
     };
-    let is_null =
-        |alternative: &&Value| alternative.get("type").and_then(Value::as_str) == Some("null");
-    let mut others = alternatives
+    let others: Vec<_> = alternatives
         .iter()
-        .filter(|alternative| !is_null(alternative));
-    if let (Some(Value::Object(only)), None) = (others.next(), others.next())
-        && !value.is_null()
-    {
-        coerce(value, only);
+        .filter_map(Value::as_object)
+        .filter(|alternative| type_name(alternative) != Some("null"))
+        .collect();
+    let chosen = match others.as_slice() {
+        [only] if !value.is_null() => Some(*only),
+        several => {
+            let mut fitting = several.iter().filter(|schema| is_shaped_by(value, schema));
+            fitting.next().filter(|_| fitting.next().is_none()).copied()
+        }
+    };
+    if let Some(schema) = chosen {
+        coerce(value, schema);
     }
+}
+
+/// Whether an object has the members that the schema requires, and the right one of fixed values,
+/// which is how the variants of an enum differ; or whether a list is asked for and given.
+fn is_shaped_by(value: &Value, schema: &Map<String, Value>) -> bool {
+    let Value::Object(object) = value else {
+        return value.is_array() && type_name(schema) == Some("array");
+    };
+    let required = schema.get("required").and_then(Value::as_array);
+    let has_required = required.is_none_or(|names| {
+        let mut names = names.iter().filter_map(Value::as_str);
+        names.all(|name| object.contains_key(name))
+    });
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let has_fixed_values = properties.is_none_or(|properties| {
+        properties.iter().all(|(name, property)| {
+            let fixed = property.get("enum").and_then(Value::as_array);
+            match (fixed, object.get(name)) {
+                (Some(fixed), Some(member)) => fixed.contains(member),
+                _ => true,
+            }
+        })
+    });
+    type_name(schema) == Some("object") && has_required && has_fixed_values
+}
+
+fn type_name(schema: &Map<String, Value>) -> Option<&str> {
+    schema.get("type").and_then(Value::as_str)
 }
 
 #[cfg(test)]
@@ -401,6 +434,7 @@ mod tests {
             r#"{"path":"a","top":"three"}"#,
             r#"{"path":"a","top":"0x10"}"#,
             r#"{"path":"a","top":1e300}"#,
+            r#"{"path":"a","tags":["9007199254740993.0"]}"#,
             r#"{"path":"a","ratio":"nan"}"#,
             r#"{"path":"a","ratio":"inf"}"#,
             r#"{"path":3}"#,
@@ -416,6 +450,40 @@ mod tests {
             Ok(taken(10))
         );
         assert!(decoded(r#"{"path":null}"#).is_err());
+    }
+
+    #[test]
+    fn numbers_in_other_clothes_are_found_in_the_variants_of_enums() {
+        let tagged = json!({"anyOf": [
+            {"type": "object", "properties": {"kind": {"type": "string", "enum": ["a"]},
+             "x": {"type": "integer"}}, "required": ["kind", "x"]},
+            {"type": "object", "properties": {"kind": {"type": "string", "enum": ["b"]},
+             "x": {"type": "string"}}, "required": ["kind", "x"]},
+            {"type": "object", "properties": {"C": {"type": "integer"}}, "required": ["C"]},
+            {"type": "array", "items": {"type": "integer"}},
+            {"type": "string"},
+        ]});
+        for (given, expected) in [
+            (json!({"kind": "a", "x": "7"}), json!({"kind": "a", "x": 7})),
+            (
+                json!({"kind": "b", "x": "7"}),
+                json!({"kind": "b", "x": "7"}),
+            ),
+            (json!({"C": 7.0}), json!({"C": 7})),
+            // As many variants as one likes, so none.
+            (
+                json!({"kind": "a", "x": "7", "C": "7"}),
+                json!({"kind": "a", "x": "7", "C": "7"}),
+            ),
+            (json!({"kind": "c"}), json!({"kind": "c"})),
+            (json!(["7"]), json!([7])),
+            (json!("7"), json!("7")),
+            (json!(null), json!(null)),
+        ] {
+            let mut value = given;
+            coerce(&mut value, tagged.as_object().unwrap());
+            assert_eq!(value, expected);
+        }
     }
 
     #[test]
