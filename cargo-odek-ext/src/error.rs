@@ -65,6 +65,9 @@ pub(crate) enum ExpectedError {
         origin: NameOrigin,
     },
 
+    #[error("the workspace in `{}` has a package named `{name}` already", workspace.display())]
+    NameTaken { name: String, workspace: PathBuf },
+
     #[error("the {field} {value:?} {problem}")]
     InvalidText {
         field: &'static str,
@@ -232,6 +235,7 @@ impl ExpectedError {
             | ExpectedError::DestinationIsCurrentDirectory { .. }
             | ExpectedError::DestinationHasNoName { .. }
             | ExpectedError::InvalidName { .. }
+            | ExpectedError::NameTaken { .. }
             | ExpectedError::InvalidText { .. }
             | ExpectedError::NoSdkCheckout { .. }
             | ExpectedError::PathNotUtf8 { .. }
@@ -291,6 +295,7 @@ impl ExpectedError {
                     }
                 })
             }
+            ExpectedError::NameTaken { .. } => Some("give another name with `--name`".to_owned()),
             ExpectedError::InvalidText { field, .. } => Some(format!(
                 "give another one with `--{}`",
                 field.replace(' ', "-")

@@ -7,8 +7,15 @@ use odek_contract::names::{self, ServerName};
 use serde::Serialize;
 use thiserror::Error;
 
-/// Crates that a scaffold depends on: a package cannot depend on one of its own name.
-const DEPENDENCIES: [&str; 3] = ["odek-sdk", "odek-host", "quick-xml"];
+/// Crates that a scaffold depends on: a package cannot depend on one of its own name. Those of a
+/// checkout cannot even lie deeper, since cargo's lock file then tells neither from the other.
+const DEPENDENCIES: [&str; 5] = [
+    "odek-contract",
+    "odek-host",
+    "odek-sdk",
+    "odek-sdk-macros",
+    "quick-xml",
+];
 
 /// Names that cargo refuses, or warns about, because the standard library or the compiler uses
 /// them. A scaffold uses these crates, so a second one of the name would break it.
@@ -209,6 +216,7 @@ mod tests {
             "build",
             "odek-sdk",
             "odek_host",
+            "odek-contract",
             "quick-xml",
             "a__b",
             "a b",

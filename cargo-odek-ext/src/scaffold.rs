@@ -126,6 +126,9 @@ pub(crate) fn create(plan: &Plan, interrupt: &Interrupt) -> Result<Created, Expe
         WorkspaceChoice::OptOut if workspace::is_enclosed(target) => Membership::OptOut,
         WorkspaceChoice::OptOut => Membership::Alone,
     };
+    if let Membership::Member(member) = &membership {
+        member.check_name(&plan.name)?;
+    }
     let files = templates::render(plan.template, plan.events, &values(plan, &membership)?)?;
     let staging = Staging::begin(target)?;
     for file in &files {

@@ -4,11 +4,13 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use cargo_metadata::MetadataCommand;
 use rustix::fs::FlockOperation;
 use tempfile::NamedTempFile;
 use toml_edit::{Array, DocumentMut, Item, RawString, Value};
 
 use crate::error::ExpectedError;
+use crate::project_name::ProjectName;
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
@@ -33,6 +35,29 @@ pub(crate) struct Member {
 }
 
 impl Member {
+    /// Fails when another member has the name: cargo would refuse the whole workspace then. Where
+    /// cargo cannot be asked, or finds fault with the workspace as it is, nobody is stopped.
+    pub(crate) fn check_name(&self, name: &ProjectName) -> Result<(), ExpectedError> {
+        let metadata = MetadataCommand::new()
+            .manifest_path(self.root.join("Cargo.toml"))
+            .current_dir(&self.root)
+            .no_deps()
+            .exec();
+        let taken = metadata.is_ok_and(|metadata| {
+            let packages = metadata.packages.iter();
+            packages
+                .map(|package| &package.name)
+                .any(|other| **other == name.as_str())
+        });
+        if taken {
+            return Err(ExpectedError::NameTaken {
+                name: name.to_string(),
+                workspace: self.root.clone(),
+            });
+        }
+        Ok(())
+    }
+
     /// Writes the workspace manifest, if that is needed.
     pub(crate) fn commit(self) -> Result<(), ExpectedError> {
         match self.addition {

@@ -150,6 +150,21 @@ fn the_current_directory_is_not_replaced() {
 }
 
 #[test]
+fn a_name_that_the_workspace_has_already_is_refused() {
+    let (_guard, place) = place();
+    fs::write(place.join("Cargo.toml"), "[workspace]\nresolver = \"3\"\n").unwrap();
+    run(&place, ["new", "logs"]).expect_code(0);
+    let before = tree(&place);
+    let second = run(&place, ["new", "other", "--name", "logs"]).expect_code(2);
+    assert!(
+        second.stderr.contains("has a package named `logs` already"),
+        "{second:?}"
+    );
+    assert_eq!(tree(&place), before);
+    assert_eq!(names(&place), ["Cargo.toml", "logs"]);
+}
+
+#[test]
 fn a_broken_workspace_is_reported_and_kept() {
     for (manifest, problem) in [
         ("[workspace", "cannot take a new member"),
