@@ -36,14 +36,17 @@ impl Json {
     ///
     /// `None` if a number is too large for that; the host then cannot read the value at all.
     pub fn as_any_value(&self) -> Option<String> {
-        encode(self, Form::AnyValue)
+        // The host reads a member before a later one of the same name replaces it.
+        if !numbers_fit(self) {
+            return None;
+        }
+        Some(encode(self, Form::AnyValue))
     }
 }
 
 /// A value as JSON text, with its members and numbers as they were read.
 pub(super) fn verbatim(value: &Json) -> String {
-    // Only a number that goes through a float can fail.
-    encode(value, Form::Verbatim).unwrap_or_default()
+    encode(value, Form::Verbatim)
 }
 
 /// How members and numbers are written.
@@ -63,8 +66,29 @@ enum Step<'j> {
     Punctuation(char),
 }
 
-/// `None` if a number is too large for a 64-bit float, which Go's decoder refuses.
-fn encode(value: &Json, form: Form) -> Option<String> {
+/// Whether every number fits into a 64-bit float; Go's decoder refuses others.
+fn numbers_fit(value: &Json) -> bool {
+    let mut pending = vec![value];
+    while let Some(value) = pending.pop() {
+        match value {
+            Json::Number(literal) if finite(literal).is_none() => return false,
+            Json::Array(items) => pending.extend(items),
+            Json::Object(members) => pending.extend(members.iter().map(|(_, value)| value)),
+            Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => {}
+        }
+    }
+    true
+}
+
+fn finite(literal: &str) -> Option<f64> {
+    literal
+        .parse()
+        .ok()
+        .filter(|number: &f64| number.is_finite())
+}
+
+/// For [`Form::AnyValue`] all numbers have to [fit](numbers_fit).
+fn encode(value: &Json, form: Form) -> String {
     let mut text = String::new();
     // A stack of its own instead of recursion, since depth is the sender's choice.
     let mut steps = vec![Step::Value(value)];
@@ -78,7 +102,9 @@ fn encode(value: &Json, form: Form) -> Option<String> {
             Step::Value(Json::Null) => text.push_str("null"),
             Step::Value(Json::Bool(value)) => text.push_str(if *value { "true" } else { "false" }),
             Step::Value(Json::Number(literal)) if form == Form::Verbatim => text.push_str(literal),
-            Step::Value(Json::Number(literal)) => push_number(&mut text, literal)?,
+            Step::Value(Json::Number(literal)) => {
+                push_number(&mut text, finite(literal).unwrap_or_default());
+            }
             Step::Value(Json::String(string)) => push_string(&mut text, string),
             Step::Value(Json::Array(items)) => {
                 text.push('[');
@@ -112,14 +138,10 @@ fn encode(value: &Json, form: Form) -> Option<String> {
             }
         }
     }
-    Some(text)
+    text
 }
 
-fn push_number(text: &mut String, literal: &str) -> Option<()> {
-    let number: f64 = literal
-        .parse()
-        .ok()
-        .filter(|number: &f64| number.is_finite())?;
+fn push_number(text: &mut String, number: f64) {
     let size = number.abs();
     if size != 0.0 && !(1e-6..1e21).contains(&size) {
         // Rust leaves the plus sign out.
@@ -135,7 +157,6 @@ fn push_number(text: &mut String, literal: &str) -> Option<()> {
         // Writing to a string cannot fail.
         let _ = write!(text, "{number}");
     }
-    Some(())
 }
 
 /// A JSON string, with what could end or hide in HTML escaped.
@@ -186,6 +207,7 @@ mod tests {
         check("  ", "\"  \"");
         check("{'a':1}", "\"{'a':1}\"");
         check("1e400", "\"1e400\"");
+        check(r#"{"a":1e400,"a":1}"#, r#""{\"a\":1e400,\"a\":1}""#);
     }
 
     #[test]
