@@ -160,6 +160,9 @@ fn judge_names(server: &ServerName, tools: &[DiscoveredTool]) -> Vec<DiscoveryFi
 #[derive(Debug, Default)]
 struct ToolList {
     tools: Vec<ToolFields>,
+    /// How many of the tools are in the list. A shorter list hides those behind its end without
+    /// forgetting them: a third, longer one is read over them again, as in the host.
+    length: usize,
     has_more: bool,
 }
 
@@ -183,6 +186,7 @@ impl ToolList {
                 list.has_more = !matches!(value, Json::Null);
             }
         }
+        list.tools.truncate(list.length);
         Ok(list)
     }
 
@@ -194,7 +198,13 @@ impl ToolList {
             Json::Null => &[],
             other => return Err(mismatch("tools", "an array", other)),
         };
-        self.tools.resize_with(items.len(), ToolFields::default);
+        if items.is_empty() {
+            self.tools.clear();
+        }
+        if self.tools.len() < items.len() {
+            self.tools.resize_with(items.len(), ToolFields::default);
+        }
+        self.length = items.len();
         for ((tool, item), place) in self.tools.iter_mut().zip(items).zip(element_values(text)) {
             tool.read(item, &text[place])?;
         }
@@ -255,6 +265,12 @@ mod tests {
         assert_eq!(discovery.tools.len(), 1);
         assert_eq!(discovery.tools[0].description, "A");
         assert_eq!(discovery.tools[0].name.as_str(), "c");
+
+        let third = list.replace("}]}", "}],\"tools\":[{},{\"description\":\"B\"}]}");
+        let discovery = read(&third).unwrap();
+        assert_eq!(discovery.tools[1].name.as_str(), "b");
+        let emptied = list.replace("}]}", "}],\"tools\":[],\"tools\":[{}]}");
+        assert!(read(&emptied).is_err());
     }
 
     #[test]
