@@ -21,12 +21,17 @@ pub(crate) struct Callee {
     pub(crate) self_type: Option<TokenStream>,
 }
 
+/// Stands for `Self` in what the author wrote for an `impl` block.
+const SELF_NAME: &str = "__State";
+
 /// The body of a block of type `Tool`. For a method, `state` must be an `Arc` of the state in scope.
 pub(crate) fn tool(function: &ToolFunction, callee: &Callee) -> TokenStream {
     let arguments = arguments_struct(function, callee);
+    let self_name = self_name(arguments.clone(), callee.self_type.as_ref());
     let attributes = attributes(function);
     let constructor = constructor(function, callee);
     quote! {
+        #self_name
         #arguments
         #attributes
         #constructor
@@ -399,27 +404,46 @@ fn is_ident(token: &TokenTree, name: &str) -> bool {
     matches!(token, TokenTree::Ident(ident) if ident == name)
 }
 
-/// `Self` replaced by the type it stands for.
+/// `Self` replaced by a name for the type it stands for. By a name rather than by the type, which
+/// in an expression would have to be written in another way: `State<u8>` has the constant
+/// `State::<u8>::LIMIT`.
 fn resolve_self(tokens: &dyn ToTokens, self_type: Option<&TokenStream>) -> TokenStream {
     let tokens = tokens.to_token_stream();
     match self_type {
-        Some(self_type) => replace_self(tokens, self_type),
+        Some(_) => replace_self(tokens),
         None => tokens,
     }
 }
 
-fn replace_self(tokens: TokenStream, self_type: &TokenStream) -> TokenStream {
+fn replace_self(tokens: TokenStream) -> TokenStream {
     tokens
         .into_iter()
-        .flat_map(|token| match token {
+        .map(|token| match token {
             TokenTree::Group(group) => {
-                let inner = replace_self(group.stream(), self_type);
+                let inner = replace_self(group.stream());
                 let mut replaced = proc_macro2::Group::new(group.delimiter(), inner);
                 replaced.set_span(group.span());
-                TokenStream::from(TokenTree::Group(replaced))
+                TokenTree::Group(replaced)
             }
-            token if is_ident(&token, "Self") => self_type.clone(),
-            token => TokenStream::from(token),
+            token if is_ident(&token, "Self") => {
+                TokenTree::Ident(proc_macro2::Ident::new(SELF_NAME, token.span()))
+            }
+            token => token,
         })
         .collect()
+}
+
+/// The name that stands for `Self`, declared where it is used. A type with parameters of the
+/// `impl` block cannot be declared there, which is none of the other types' business.
+fn self_name(tokens: TokenStream, self_type: Option<&TokenStream>) -> Option<TokenStream> {
+    let self_type = self_type.filter(|_| mentions(tokens, SELF_NAME))?;
+    let name = format_ident!("{SELF_NAME}");
+    Some(quote! { type #name = #self_type; })
+}
+
+fn mentions(tokens: TokenStream, name: &str) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Group(group) => mentions(group.stream(), name),
+        token => is_ident(&token, name),
+    })
 }

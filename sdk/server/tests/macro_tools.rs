@@ -409,3 +409,28 @@ fn strict_lints_find_nothing_in_the_output() {
     assert_eq!(Tool::from(strict::documented).name(), "documented");
     assert_eq!(strict::State.into_tools().len(), 1);
 }
+
+/// State with a type argument.
+struct Stepper<T> {
+    step: T,
+}
+
+#[odek_tools]
+impl Stepper<u8> {
+    const LIMIT: u8 = 7;
+
+    /// Add the step.
+    #[odek_tool]
+    fn add_step(&self, #[odek(default = Self::LIMIT - Self { step: 2 }.step)] start: u8) -> u8 {
+        start + self.step
+    }
+}
+
+#[test]
+fn a_default_can_name_the_state_with_its_type_arguments() {
+    let tools = Stepper { step: 1 }.into_tools();
+    assert_eq!(
+        tools[0].input_schema().unwrap()["properties"]["start"]["default"],
+        5
+    );
+}
