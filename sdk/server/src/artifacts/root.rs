@@ -4,7 +4,7 @@
 //! descriptor, by names without a separator and without following symbolic links. Whatever happens
 //! to the path of the root meanwhile, no operation can leave the directory that was opened.
 
-use std::fs::{DirBuilder, File};
+use std::fs::{DirBuilder, File, Metadata};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -24,6 +24,8 @@ const NAME_ATTEMPTS: usize = 8;
 /// An opened artifact root.
 #[derive(Debug)]
 pub(super) struct Root {
+    /// The path as it was given, absolute.
+    given: PathBuf,
     /// The canonical path, which is what references name: the host resolves its own roots too.
     path: PathBuf,
     directory: OwnedFd,
@@ -51,6 +53,7 @@ impl Root {
         let directory = rustix::fs::open(&canonical, flags, Mode::empty())
             .map_err(failed(FileOperation::OpenRoot, &canonical))?;
         Ok(Self {
+            given: path.to_owned(),
             path: canonical,
             directory,
         })
@@ -66,15 +69,20 @@ impl Root {
     }
 
     /// Whether the path still leads to the directory that was opened. It does not when somebody
-    /// removed or replaced the root; references would then name files that are not there.
+    /// removed or replaced the root, or a link on the way to it; references would then name files
+    /// that are not there, or not below the root as the host resolves it.
     pub(super) fn is_current(&self) -> bool {
         let Ok(here) = rustix::fs::fstat(&self.directory) else {
             return false;
         };
-        std::fs::symlink_metadata(&self.path).is_ok_and(|there| {
-            (there.dev(), there.ino())
-                == (identity_number(here.st_dev), identity_number(here.st_ino))
-        })
+        let leads_here = |there: io::Result<Metadata>| {
+            there.is_ok_and(|there| {
+                (there.dev(), there.ino())
+                    == (identity_number(here.st_dev), identity_number(here.st_ino))
+            })
+        };
+        leads_here(std::fs::symlink_metadata(&self.path))
+            && (self.given == self.path || leads_here(std::fs::metadata(&self.given)))
     }
 
     /// Creates an empty temporary file, mode 0600, locked for as long as it stays open.
@@ -322,6 +330,21 @@ mod tests {
         let root = Root::open(folder.path()).unwrap();
         symlink("/etc/hostname", folder.path().join("link")).unwrap();
         assert_eq!(root.open_file("link").unwrap_err(), Errno::LOOP);
+    }
+
+    #[test]
+    fn a_link_to_the_root_that_leads_elsewhere_by_now_is_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name| folder.path().join(name);
+        std::fs::create_dir(at("first")).unwrap();
+        std::fs::create_dir(at("second")).unwrap();
+        symlink(at("first"), at("link")).unwrap();
+        let root = Root::open(&at("link")).unwrap();
+        assert!(root.is_current());
+        std::fs::remove_file(at("link")).unwrap();
+        assert!(!root.is_current());
+        symlink(at("second"), at("link")).unwrap();
+        assert!(!root.is_current());
     }
 
     #[test]
