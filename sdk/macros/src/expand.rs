@@ -312,6 +312,9 @@ fn constructor(function: &ToolFunction, callee: &Callee) -> TokenStream {
     };
     let call = call(function, callee);
     let span = function.ident.span();
+    // The name may come from another macro, where these are unknown if they have its span.
+    let attributes = quote!(attributes);
+    let use_arguments = quote! { let _ = &arguments; };
     let parameters = quote! {
         ::odek_sdk::__private::Decoded(arguments):
             ::odek_sdk::__private::Decoded<__Arguments>,
@@ -329,10 +332,10 @@ fn constructor(function: &ToolFunction, callee: &Callee) -> TokenStream {
             let converted = converted(&function.output, quote! { #call.await });
             quote_spanned! { span =>
                 #share
-                ::odek_sdk::Tool::from_async(attributes, move |#parameters| {
+                ::odek_sdk::Tool::from_async(#attributes, move |#parameters| {
                     #share_for_call
                     async move {
-                        let _ = &arguments;
+                        #use_arguments
                         #converted
                     }
                 })
@@ -342,8 +345,8 @@ fn constructor(function: &ToolFunction, callee: &Callee) -> TokenStream {
             let converted = converted(&function.output, call);
             quote_spanned! { span =>
                 #share
-                ::odek_sdk::Tool::from_blocking(attributes, move |#parameters| {
-                    let _ = &arguments;
+                ::odek_sdk::Tool::from_blocking(#attributes, move |#parameters| {
+                    #use_arguments
                     #converted
                 })
             }

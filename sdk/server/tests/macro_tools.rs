@@ -434,3 +434,30 @@ fn a_default_can_name_the_state_with_its_type_arguments() {
         5
     );
 }
+
+/// Makes tools of a pattern, as authors do.
+macro_rules! doubling_tool {
+    ($name:ident, $type:ty, $default:expr) => {
+        /// Double a number.
+        #[odek_tool]
+        async fn $name(#[odek(default = $default)] x: $type) -> $type {
+            x * 2
+        }
+    };
+}
+
+doubling_tool!(double_small, u8, 3);
+doubling_tool!(double_large, i64, 4);
+
+#[test]
+fn a_tool_can_be_made_by_another_macro() {
+    let tools = [Tool::from(double_small), Tool::from(double_large)];
+    assert_eq!(
+        tools.each_ref().map(Tool::name),
+        ["double_small", "double_large"]
+    );
+    assert_eq!(
+        tools[1].input_schema().unwrap()["properties"]["x"]["default"],
+        4
+    );
+}
