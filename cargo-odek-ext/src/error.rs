@@ -121,6 +121,9 @@ pub(crate) enum ExpectedError {
     #[error("the package in `{}` has several binaries: {}", path.display(), names.join(", "))]
     SeveralBinaries { path: PathBuf, names: Vec<String> },
 
+    #[error("the project has no `{}`, so nothing says how odek starts it", path.display())]
+    NoOdekConfig { path: PathBuf },
+
     #[error("`{}` cannot be used as odek's configuration: {problem}", path.display())]
     OdekConfig { path: PathBuf, problem: String },
 
@@ -260,6 +263,7 @@ impl ExpectedError {
             | ExpectedError::WorkspaceManifest { .. }
             | ExpectedError::Template { .. }
             | ExpectedError::RunCargo { .. }
+            | ExpectedError::NoOdekConfig { .. }
             | ExpectedError::OdekConfig { .. }
             | ExpectedError::Connect { .. }
             | ExpectedError::Prompt { .. }
@@ -312,6 +316,10 @@ impl ExpectedError {
             ExpectedError::SeveralBinaries { .. } => {
                 Some("choose one with `--bin NAME`".to_owned())
             }
+            ExpectedError::NoOdekConfig { .. } => Some(
+                "write one with an `mcp_servers` entry, or give another file with `--config`"
+                    .to_owned(),
+            ),
             ExpectedError::WhichServer { .. } => Some("choose one with `--server NAME`".to_owned()),
             ExpectedError::NoServer { wanted, known, .. }
             | ExpectedError::UnknownTool { wanted, known, .. } => Some(alternatives(wanted, known)),

@@ -34,6 +34,9 @@ const NONCE: &str = "0000000000000000";
 /// working directory, and calls the tool. Standard output gets the text that odek's client returns,
 /// byte for byte; only on a terminal a line feed is added where the text ends without one. What the
 /// host does in silence is told on standard error.
+///
+/// As under odek, each answer is waited for as long as `timeout_seconds` says (30 s by default), and
+/// the server is killed when it has not ended 5 s after its standard input.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Name of the tool, without the server's.
@@ -144,6 +147,9 @@ impl Session {
         output: &Output,
     ) -> Result<Self, ExpectedError> {
         let file = project.directory().join("odek.json");
+        if !file.exists() {
+            return Err(ExpectedError::NoOdekConfig { path: file });
+        }
         let preferred = binary.file_name().and_then(|name| name.to_str());
         let ServerEntry {
             name,

@@ -173,7 +173,7 @@ fn checked_text(field: &'static str, value: String) -> Result<String, ExpectedEr
         "is blank"
     } else if value
         .chars()
-        .any(|c| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}'))
+        .any(|c| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}'))
     {
         "holds a line break or another control character"
     } else if value.chars().count() > MAX_TEXT_CHARACTERS {
@@ -382,7 +382,15 @@ mod tests {
 
     #[test]
     fn texts_that_would_break_a_file_are_refused() {
-        for text in ["", "  ", "a\nb", "a\u{7}", "a\u{2028}b", &"x".repeat(201)] {
+        for text in [
+            "",
+            "  ",
+            "a\nb",
+            "a\u{7}",
+            "a\u{2028}b",
+            "\u{feff}",
+            &"x".repeat(201),
+        ] {
             checked_text("display name", text.to_owned()).unwrap_err();
         }
         let text = checked_text("display name", " Log \"analyzer\" ".to_owned()).unwrap();

@@ -420,6 +420,7 @@ fn projects_that_do_not_build_or_have_no_single_binary() {
     // One is chosen, and then there is no configuration to start it with.
     let chosen = run(&place, ["call", "x", "--bin", "one"]).expect_code(3);
     assert!(chosen.stderr.contains("odek.json"), "{chosen:?}");
+    assert!(chosen.stderr.contains("hint: write one"), "{chosen:?}");
     fs::write(place.join("src/lib.rs"), "mistake").unwrap();
     let run = call().expect_code(4);
     assert!(run.stderr.contains("does not build"), "{run:?}");
