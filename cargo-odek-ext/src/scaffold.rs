@@ -176,7 +176,7 @@ fn values<'a>(plan: &'a Plan, membership: &Membership) -> Result<Values<'a>, Exp
         junit: plan.template == Template::Artifacts,
         command: format!("{build_directory}/{}", plan.name),
         events: plan.events.file_name(),
-        build_directory,
+        package_json: plan.events != Events::Mjs,
     })
 }
 

@@ -209,8 +209,8 @@ pub(crate) struct Values<'a> {
     pub(crate) command: String,
     /// File name of the events entrypoint.
     pub(crate) events: &'static str,
-    /// The directory that holds the build of the debug profile, relative to the project.
-    pub(crate) build_directory: String,
+    /// Whether a `package.json` says what kind of module the entrypoint is.
+    pub(crate) package_json: bool,
 }
 
 /// A file to write, relative to the project.
@@ -324,7 +324,7 @@ mod tests {
             junit: true,
             command: "target/debug/log-analyzer".to_owned(),
             events: events.file_name(),
-            build_directory: "target/debug".to_owned(),
+            package_json: events != Events::Mjs,
         }
     }
 

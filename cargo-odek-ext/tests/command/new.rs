@@ -65,6 +65,13 @@ fn check_package(project: &Path, events: &str) {
     for (_, target) in manifest["entrypoints"].as_object().unwrap() {
         assert!(project.join(target.as_str().unwrap()).is_file(), "{target}");
     }
+    let readme = fs::read_to_string(project.join("README.md")).unwrap();
+    for entry in fs::read_dir(project).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        // What every crate or every repository has is not explained.
+        let is_usual = name.starts_with('.') || ["Cargo.toml", "README.md"].contains(&&*name);
+        assert!(is_usual || readme.contains(&format!("`{name}")), "{name}");
+    }
     let source = fs::read_to_string(project.join(entrypoint)).unwrap();
     for event in manifest["capabilities"]["events"].as_array().unwrap() {
         let registration = format!("registry.on({event}, ");
