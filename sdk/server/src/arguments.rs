@@ -321,10 +321,14 @@ fn coerce_alternative(value: &mut Value, schema: &Map<String, Value>) {
 }
 
 /// Whether an object has the members that the schema requires, and the right one of fixed values,
-/// which is how the variants of an enum differ; or whether a list is asked for and given.
+/// which is how the variants of an enum differ; or whether a list or a number is asked for and
+/// given.
 fn is_shaped_by(value: &Value, schema: &Map<String, Value>) -> bool {
-    let Value::Object(object) = value else {
-        return value.is_array() && type_name(schema) == Some("array");
+    let object = match value {
+        Value::Object(object) => object,
+        Value::Array(_) => return type_name(schema) == Some("array"),
+        Value::Number(_) => return matches!(type_name(schema), Some("integer" | "number")),
+        _ => return false,
     };
     let required = schema.get("required").and_then(Value::as_array);
     let has_required = required.is_none_or(|names| {
@@ -462,6 +466,7 @@ mod tests {
             {"type": "object", "properties": {"C": {"type": "integer"}}, "required": ["C"]},
             {"type": "array", "items": {"type": "integer"}},
             {"type": "string"},
+            {"type": "integer"},
         ]});
         for (given, expected) in [
             (json!({"kind": "a", "x": "7"}), json!({"kind": "a", "x": 7})),
@@ -478,6 +483,7 @@ mod tests {
             (json!({"kind": "c"}), json!({"kind": "c"})),
             (json!(["7"]), json!([7])),
             (json!("7"), json!("7")),
+            (json!(7.0), json!(7)),
             (json!(null), json!(null)),
         ] {
             let mut value = given;
