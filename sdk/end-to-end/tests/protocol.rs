@@ -605,6 +605,22 @@ fn logs_go_to_stderr_without_colours_and_by_level() {
     assert!(!usual.contains('\x1b'), "{usual}");
     assert_eq!(run("off"), "");
     assert!(run("not=a=filter").contains("is not understood"));
+    let misspelt = run("debgu");
+    assert!(
+        misspelt.contains("is not understood") && misspelt.contains("a message was refused"),
+        "{misspelt}"
+    );
+}
+
+#[test]
+fn a_limit_that_is_no_number_is_complained_about() {
+    let probe = Probe::with_variables(&[("ODEK_EXT_MAX_RESPONSE_BYTES", "10 MB")]);
+    let ended = probe.end();
+    assert!(
+        ended.stderr.contains("no number of bytes above zero"),
+        "{}",
+        ended.stderr
+    );
 }
 
 #[test]

@@ -96,9 +96,9 @@ impl Extension {
             policy: Policy {
                 long_text: LongTextPolicy::default(),
                 response_guard: ResponseGuard::default(),
-                max_response_bytes: max_response_bytes_from(
-                    env::var_os(MAX_RESPONSE_BYTES_VARIABLE).as_deref(),
-                ),
+                max_response_bytes: env::var_os(MAX_RESPONSE_BYTES_VARIABLE)
+                    .and_then(|setting| max_response_bytes_from(&setting))
+                    .unwrap_or(DEFAULT_MAX_RESPONSE_BYTES),
                 panic_detail: PanicDetail::default(),
                 shutdown_grace: DEFAULT_SHUTDOWN_GRACE,
             },
@@ -231,6 +231,7 @@ impl Server {
     /// When standard input and output cannot be taken over or threads cannot be started.
     pub fn serve(self) -> Result<()> {
         logging::install();
+        warn_about_setting();
         serve::run(self.parts)
     }
 
@@ -246,10 +247,22 @@ impl Server {
     }
 }
 
-fn max_response_bytes_from(setting: Option<&OsStr>) -> u64 {
+fn max_response_bytes_from(setting: &OsStr) -> Option<u64> {
     setting
-        .and_then(OsStr::to_str)
+        .to_str()
         .and_then(|text| text.trim().parse().ok())
         .filter(|&bytes| bytes > 0)
-        .unwrap_or(DEFAULT_MAX_RESPONSE_BYTES)
+}
+
+/// A limit that is not understood must not pass for one that is kept.
+fn warn_about_setting() {
+    if let Some(setting) = env::var_os(MAX_RESPONSE_BYTES_VARIABLE)
+        && !setting.is_empty()
+        && max_response_bytes_from(&setting).is_none()
+    {
+        tracing::warn!(
+            "{MAX_RESPONSE_BYTES_VARIABLE} is {setting:?}, which is no number of bytes above zero; \
+             the host's default of {DEFAULT_MAX_RESPONSE_BYTES} is used"
+        );
+    }
 }
