@@ -1,0 +1,1 @@
+//! Recognising a file and reading it.

@@ -1,0 +1,1 @@
+//! Text in any encoding, with terminal control sequences taken out.
