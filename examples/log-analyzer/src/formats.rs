@@ -1,1 +1,5 @@
 //! The formats, one module for each family.
+
+pub(crate) mod json;
+pub(crate) mod lines;
+pub(crate) mod xml;
