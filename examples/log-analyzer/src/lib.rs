@@ -9,3 +9,4 @@ pub mod formats;
 pub mod model;
 pub mod read;
 pub mod text;
+mod xml;
