@@ -21,6 +21,8 @@ const ATTRIBUTE_LIMIT: usize = 256;
 const COMMENT_LIMIT: usize = 1024;
 /// Elements within each other; deeper ones are passed over.
 const DEPTH_LIMIT: usize = 512;
+/// The largest number that is taken for a count.
+const COUNT_LIMIT: u64 = 1_000_000_000;
 /// Bytes that the longest reference takes.
 const REFERENCE_LIMIT: usize = 12;
 
@@ -49,7 +51,7 @@ impl Element {
 
     /// The value of an attribute that is a count.
     pub(crate) fn count(&self, name: &str) -> Option<u64> {
-        self.get(name)?.trim().parse().ok()
+        self.get(name).and_then(count)
     }
 
     /// Whether the attributes are exactly these, in this order. Producers write theirs in an order
@@ -60,6 +62,14 @@ impl Element {
             .map(|(key, _)| key.as_str())
             .eq(names.iter().copied())
     }
+}
+
+/// Reads a count. A number that no report can hold is none, so that sums cannot overflow.
+pub(crate) fn count(text: &str) -> Option<u64> {
+    text.trim()
+        .parse()
+        .ok()
+        .filter(|count| *count <= COUNT_LIMIT)
 }
 
 /// What the scanner finds.

@@ -162,7 +162,11 @@ impl Reading {
         };
         let mut outcome = Outcome {
             dialect: Dialect::Known(first.dialect.clone()),
-            totals: self.summaries.iter().filter_map(|summary| summary.totals).reduce(add),
+            totals: self
+                .summaries
+                .iter()
+                .filter_map(|summary| summary.totals)
+                .reduce(add),
             completeness: Completeness::Complete,
             problems: Vec::new(),
         };
@@ -176,7 +180,9 @@ impl Reading {
             }
         };
         if let Some(place) = &damage.cut {
-            say(format!("The report breaks off {place}: what follows is missing."));
+            say(format!(
+                "The report breaks off {place}: what follows is missing."
+            ));
         }
         if self.summaries.len() > 1 {
             say(format!(
@@ -184,9 +190,15 @@ impl Reading {
                 self.summaries.len()
             ));
         }
-        self.summaries.iter().flat_map(|summary| &summary.problems).cloned().for_each(&mut say);
+        self.summaries
+            .iter()
+            .flat_map(|summary| &summary.problems)
+            .cloned()
+            .for_each(&mut say);
         markup_problems(damage).into_iter().for_each(&mut say);
-        encoding_problem(text, declared).into_iter().for_each(&mut say);
+        encoding_problem(text, declared)
+            .into_iter()
+            .for_each(&mut say);
         outcome
     }
 }
@@ -194,7 +206,9 @@ impl Reading {
 /// The reader for the document whose outermost element is this one.
 fn document(root: &Element) -> Box<dyn Document> {
     match root.name.as_str() {
-        "TestRun" if root.get("xmlns").is_some() || root.get("id").is_some() => Box::<trx::Trx>::default(),
+        "TestRun" if root.get("xmlns").is_some() || root.get("id").is_some() => {
+            Box::<trx::Trx>::default()
+        }
         "TestRun" => Box::<cppunit::CppUnit>::default(),
         "test-results" | "test-run" => Box::<nunit::NUnit>::default(),
         "testng-results" => Box::<testng::TestNg>::default(),
@@ -226,14 +240,23 @@ fn add(one: Totals, other: Totals) -> Totals {
 /// What was repaired in the markup, in sentences.
 fn markup_problems(damage: &Damage) -> Vec<String> {
     let counted = [
-        (damage.control_characters, "control characters that XML forbids"),
-        (damage.forbidden_references, "references to characters that XML forbids"),
+        (
+            damage.control_characters,
+            "control characters that XML forbids",
+        ),
+        (
+            damage.forbidden_references,
+            "references to characters that XML forbids",
+        ),
         (damage.unescaped, "unescaped \"<\" or \"&\""),
         (damage.section_ends, "\"]]>\" in text"),
         (damage.quotes, "attributes that are not quoted properly"),
         (damage.unclosed, "elements without an end tag"),
         (damage.unopened, "end tags of elements that are not open"),
-        (damage.too_deep, "elements nested too deeply, which were left out"),
+        (
+            damage.too_deep,
+            "elements nested too deeply, which were left out",
+        ),
     ];
     let mut found: Vec<String> = counted
         .iter()
@@ -246,7 +269,10 @@ fn markup_problems(damage: &Damage) -> Vec<String> {
     if found.is_empty() {
         return Vec::new();
     }
-    vec![format!("The file is not well-formed XML and was repaired: {}.", found.join(", "))]
+    vec![format!(
+        "The file is not well-formed XML and was repaired: {}.",
+        found.join(", ")
+    )]
 }
 
 /// Whether the declaration names another encoding than the bytes have.
@@ -305,9 +331,9 @@ impl Summary {
                 (stated != *found).then(|| format!("{stated} {what} (found {found})"))
             })
             .collect();
-        self.missing |= numbers
-            .iter()
-            .any(|(what, stated, found)| *what == "tests" && stated.is_some_and(|stated| stated > *found));
+        self.missing |= numbers.iter().any(|(what, stated, found)| {
+            *what == "tests" && stated.is_some_and(|stated| stated > *found)
+        });
         if !differences.is_empty() {
             self.problems.push(format!(
                 "The report states {}, which its cases do not bear out; the totals are those of the cases.",

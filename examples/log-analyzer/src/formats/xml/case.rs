@@ -48,11 +48,6 @@ impl Kept {
         self.head.trim().is_empty() && self.tail.trim().is_empty()
     }
 
-    /// Whether the text contains `part`, in what is kept of it.
-    pub(super) fn contains(&self, part: &str) -> bool {
-        self.head.contains(part) || self.tail.contains(part)
-    }
-
     /// The last line that begins with `start`, in what is kept.
     pub(super) fn last_line_starting(&self, start: &str) -> Option<&str> {
         let find = |text: &'_ str| -> Option<(usize, usize)> {
@@ -101,7 +96,10 @@ pub(super) fn first_line(text: &str) -> Option<String> {
 
 /// Names as they are shown: on one line, without control sequences.
 pub(super) fn shown(name: &str) -> String {
-    plain(name).split(['\r', '\n']).collect::<Vec<_>>().join(" ")
+    plain(name)
+        .split(['\r', '\n'])
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// A duration in seconds, written with a point or a comma, or with separators of thousands.
@@ -112,7 +110,10 @@ pub(super) fn seconds(text: &str) -> Option<f64> {
         (Some(_), None) => text.replace(',', "."),
         _ => text.to_owned(),
     };
-    number.parse::<f64>().ok().filter(|seconds| seconds.is_finite() && *seconds >= 0.0)
+    number
+        .parse::<f64>()
+        .ok()
+        .filter(|seconds| seconds.is_finite() && *seconds >= 0.0)
 }
 
 /// A duration written as `hh:mm:ss.fraction`, in seconds.

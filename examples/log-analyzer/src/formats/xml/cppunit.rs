@@ -3,7 +3,7 @@
 use super::case::Gathered;
 use super::{Document, End, Summary};
 use crate::model::{Sink, Status, Totals};
-use crate::xml::Element;
+use crate::xml::{Element, count};
 
 /// A CppUnit document.
 #[derive(Debug, Default)]
@@ -30,7 +30,9 @@ const SHORT: usize = 4096;
 
 impl CppUnit {
     fn end_test(&mut self, sink: &mut dyn Sink) {
-        let Some(gathered) = self.gathered.take() else { return };
+        let Some(gathered) = self.gathered.take() else {
+            return;
+        };
         let status = match (self.failed, self.errored) {
             (false, _) => Status::Passed,
             (true, false) => Status::Failed,
@@ -41,7 +43,7 @@ impl CppUnit {
     }
 
     fn statistics(&mut self, name: &str) {
-        let number = self.text.trim().parse().ok();
+        let number = count(&self.text);
         match name {
             "Tests" => self.stated.tests = number,
             "Errors" => self.stated.errors = number,
@@ -76,12 +78,21 @@ impl Document for CppUnit {
         let text = self.text.trim().to_owned();
         match (name, &mut self.gathered) {
             ("Name", Some(gathered)) => match text.rsplit_once("::") {
-                Some((suite, name)) => (gathered.suite, gathered.name) = (suite.into(), name.into()),
+                Some((suite, name)) => {
+                    (gathered.suite, gathered.name) = (suite.into(), name.into())
+                }
                 None => gathered.name = text,
             },
             ("FailureType", Some(_)) => self.errored = text == "Error",
             ("FailedTest" | "Test", _) => self.end_test(sink),
-            (_, None) if self.inside.last().is_some_and(|parent| parent == "Statistics") => self.statistics(name),
+            (_, None)
+                if self
+                    .inside
+                    .last()
+                    .is_some_and(|parent| parent == "Statistics") =>
+            {
+                self.statistics(name)
+            }
             _ => {}
         }
         self.text.clear();

@@ -27,7 +27,9 @@ struct Declared {
 
 impl Declared {
     fn of(element: &Element) -> Self {
-        let skipped = ["skipped", "skips", "skip", "ignored"].iter().find_map(|name| element.count(name));
+        let skipped = ["skipped", "skips", "skip", "ignored"]
+            .iter()
+            .find_map(|name| element.count(name));
         let disabled = element.count("disabled");
         Self {
             tests: element.count("tests"),
@@ -189,11 +191,20 @@ impl JUnit {
 
     fn start_case(&mut self, element: &Element) {
         self.recognise(Producer::of_case(element));
-        let suite = self.open_suites.last().map(|suite| suite.name.as_str()).unwrap_or_default();
+        let suite = self
+            .open_suites
+            .last()
+            .map(|suite| suite.name.as_str())
+            .unwrap_or_default();
         let classname = element.text("classname");
         let open = Open {
             gathered: Gathered {
-                suite: if classname.is_empty() { suite } else { classname }.to_owned(),
+                suite: if classname.is_empty() {
+                    suite
+                } else {
+                    classname
+                }
+                .to_owned(),
                 name: element.text("name").to_owned(),
                 seconds: element.get("time").and_then(seconds),
                 ..Gathered::default()
@@ -253,7 +264,11 @@ impl JUnit {
             "system-out" | "system-err" => self.section = Some((Section::SuiteOutput, 0)),
             "error" | "failure" if !self.open_suites.is_empty() => {
                 self.suite_error = Gathered {
-                    suite: self.open_suites.last().map(|suite| suite.name.clone()).unwrap_or_default(),
+                    suite: self
+                        .open_suites
+                        .last()
+                        .map(|suite| suite.name.clone())
+                        .unwrap_or_default(),
                     name: format!("({})", element.name),
                     ..Gathered::default()
                 };
@@ -301,13 +316,19 @@ impl JUnit {
             let now = self.held.as_ref();
             let again = now.is_some_and(|now| {
                 let failed = Some(Status::Failed);
-                (now.status, before.status) == (failed, failed) && (&now.suite, &now.name) == (&before.suite, &before.name)
+                (now.status, before.status) == (failed, failed)
+                    && (&now.suite, &now.name) == (&before.suite, &before.name)
             });
             if again {
                 self.passed_before_it_failed();
             }
             sink.case(if again {
-                Case { status: Some(Status::Passed), message: None, details: None, ..before }
+                Case {
+                    status: Some(Status::Passed),
+                    message: None,
+                    details: None,
+                    ..before
+                }
             } else {
                 before
             });
@@ -317,7 +338,9 @@ impl JUnit {
     fn end_suite(&mut self, sink: &mut dyn Sink) {
         self.end_case(sink);
         self.end_group();
-        let Some(mut suite) = self.open_suites.pop() else { return };
+        let Some(mut suite) = self.open_suites.pop() else {
+            return;
+        };
         self.settle(&mut suite);
         self.tally.add(suite.tally);
         self.beside += suite.beside;
@@ -354,7 +377,9 @@ impl Document for JUnit {
     }
 
     fn text(&mut self, text: &str) {
-        let Some((section, _)) = self.section else { return };
+        let Some((section, _)) = self.section else {
+            return;
+        };
         match (section, &mut self.case, self.open_suites.last_mut()) {
             (Section::Result, Some(case), _) => case.gathered.details.push(text),
             (Section::Output, Some(case), _) => case.gathered.output.push(text),

@@ -39,7 +39,12 @@ impl Counter {
 
 fn sum(element: &Element, names: &[&str]) -> Option<u64> {
     element.count(names[0])?;
-    Some(names.iter().filter_map(|name| element.count(name)).fold(0, u64::saturating_add))
+    Some(
+        names
+            .iter()
+            .filter_map(|name| element.count(name))
+            .fold(0, u64::saturating_add),
+    )
 }
 
 /// How a case ended, by its attributes.
@@ -61,18 +66,38 @@ impl NUnit {
         self.third = root.name == "test-run";
         self.stated = if self.third {
             [
-                ("tests", root.count("testcasecount").or_else(|| root.count("total")), Counter::Tests),
-                ("passed", sum(root, &["passed", "warnings"]), Counter::Passed),
+                (
+                    "tests",
+                    root.count("testcasecount").or_else(|| root.count("total")),
+                    Counter::Tests,
+                ),
+                (
+                    "passed",
+                    sum(root, &["passed", "warnings"]),
+                    Counter::Passed,
+                ),
                 ("failed", root.count("failed"), Counter::Bad),
-                ("skipped or inconclusive", sum(root, &["skipped", "inconclusive"]), Counter::Skipped),
+                (
+                    "skipped or inconclusive",
+                    sum(root, &["skipped", "inconclusive"]),
+                    Counter::Skipped,
+                ),
                 ("", None, Counter::Tests),
                 ("", None, Counter::Tests),
             ]
         } else {
             [
                 ("tests", sum(root, &["total", "not-run"]), Counter::Tests),
-                ("failures and errors", sum(root, &["failures", "errors"]), Counter::Bad),
-                ("not run or inconclusive", sum(root, &["not-run", "inconclusive"]), Counter::Skipped),
+                (
+                    "failures and errors",
+                    sum(root, &["failures", "errors"]),
+                    Counter::Bad,
+                ),
+                (
+                    "not run or inconclusive",
+                    sum(root, &["not-run", "inconclusive"]),
+                    Counter::Skipped,
+                ),
                 ("", None, Counter::Tests),
                 ("", None, Counter::Tests),
                 ("", None, Counter::Tests),
@@ -83,7 +108,11 @@ impl NUnit {
     fn start_case(&mut self, case: &Element) {
         let full = case.get("fullname").unwrap_or(case.text("name"));
         let own = case.get("fullname").and(case.get("name"));
-        let suite = case.get("classname").map(str::to_owned).or_else(|| self.suites.last().cloned()).unwrap_or_default();
+        let suite = case
+            .get("classname")
+            .map(str::to_owned)
+            .or_else(|| self.suites.last().cloned())
+            .unwrap_or_default();
         let gathered = Gathered {
             name: own.unwrap_or(full).to_owned(),
             suite,
@@ -106,7 +135,9 @@ impl Document for NUnit {
     }
 
     fn text(&mut self, text: &str) {
-        let Some((gathered, _)) = &mut self.open else { return };
+        let Some((gathered, _)) = &mut self.open else {
+            return;
+        };
         match self.inside.last().map(String::as_str) {
             Some("message" | "stack-trace") => gathered.details.push(text),
             Some("output") => gathered.output.push(text),
@@ -132,10 +163,16 @@ impl Document for NUnit {
     }
 
     fn finish(self: Box<Self>, end: End, _sink: &mut dyn Sink) -> Summary {
-        let dialect = if self.third { "NUnit 3 XML" } else { "NUnit 2 XML" };
+        let dialect = if self.third {
+            "NUnit 3 XML"
+        } else {
+            "NUnit 2 XML"
+        };
         let mut summary = Summary::counted(dialect, self.counted, end);
         if end == End::Proper {
-            let stated = self.stated.map(|(what, stated, counter)| (what, stated, counter.of(&self.counted)));
+            let stated = self
+                .stated
+                .map(|(what, stated, counter)| (what, stated, counter.of(&self.counted)));
             summary.compare(&stated);
         }
         summary

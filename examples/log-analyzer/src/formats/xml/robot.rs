@@ -20,7 +20,9 @@ impl Robot {
     /// The status of the open test itself, not that of a keyword in it.
     fn test_status(&mut self, element: &Element) {
         let in_test = self.inside.last().is_some_and(|parent| parent == "test");
-        let Some((gathered, status)) = self.open.as_mut().filter(|_| in_test) else { return };
+        let Some((gathered, status)) = self.open.as_mut().filter(|_| in_test) else {
+            return;
+        };
         *status = match element.text("status") {
             "PASS" => Some(Status::Passed),
             "FAIL" => Some(Status::Failed),
@@ -56,7 +58,10 @@ impl Document for Robot {
             }
             "status" => self.test_status(element),
             // The first total with skips is that of all tests.
-            "stat" if self.stated.is_none() && self.inside.last().is_some_and(|parent| parent == "total") => {
+            "stat"
+                if self.stated.is_none()
+                    && self.inside.last().is_some_and(|parent| parent == "total") =>
+            {
                 self.stated = Some(["pass", "fail", "skip"].map(|name| element.count(name)));
             }
             _ => {}
@@ -65,9 +70,13 @@ impl Document for Robot {
     }
 
     fn text(&mut self, text: &str) {
-        let Some((gathered, _)) = &mut self.open else { return };
+        let Some((gathered, _)) = &mut self.open else {
+            return;
+        };
         match self.inside.as_slice() {
-            [.., parent, status] if parent == "test" && status == "status" => gathered.details.push(text),
+            [.., parent, status] if parent == "test" && status == "status" => {
+                gathered.details.push(text)
+            }
             [.., last] if last == "msg" => {
                 gathered.output.push(text);
                 gathered.output.push("\n");
@@ -106,7 +115,9 @@ impl Document for Robot {
             ]),
             (End::Proper, None) => {
                 summary.missing = true;
-                summary.problems.push("The report has no statistics, so the run did not end properly.".into());
+                summary
+                    .problems
+                    .push("The report has no statistics, so the run did not end properly.".into());
             }
             (End::Cut, _) => {}
         }

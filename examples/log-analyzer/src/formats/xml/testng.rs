@@ -46,7 +46,9 @@ impl TestNg {
             "SKIP" => Some(Status::Skipped),
             _ => None,
         };
-        let milliseconds: Option<f64> = element.get("duration-ms").and_then(|text| text.parse().ok());
+        let milliseconds: Option<f64> = element
+            .get("duration-ms")
+            .and_then(|text| text.parse().ok());
         self.open = Some(Method {
             gathered: Gathered {
                 suite: self.class.clone(),
@@ -60,7 +62,9 @@ impl TestNg {
     }
 
     fn end_method(&mut self, sink: &mut dyn Sink) {
-        let Some(method) = self.open.take() else { return };
+        let Some(method) = self.open.take() else {
+            return;
+        };
         match (method.role, method.status) {
             (Role::Configuration, Some(Status::Failed)) => {
                 self.counted.errored += 1;
@@ -124,7 +128,9 @@ impl Document for TestNg {
         if let (Some(root), End::Proper) = (&self.stated, end) {
             // Ignored tests and repeated attempts are in the stated total, but are no results.
             let beside = root.count("ignored").unwrap_or(0) + self.retried;
-            let total = root.count("total").filter(|total| *total != counted.tests + beside);
+            let total = root
+                .count("total")
+                .filter(|total| *total != counted.tests + beside);
             summary.compare(&[
                 ("tests", total, counted.tests),
                 ("passed", root.count("passed"), counted.passed),

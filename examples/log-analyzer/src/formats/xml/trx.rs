@@ -34,7 +34,9 @@ fn status(outcome: &str) -> Option<Status> {
         "Passed" | "PassedButRunAborted" | "Warning" | "Completed" => Some(Status::Passed),
         "Failed" | "Timeout" | "Aborted" => Some(Status::Failed),
         "Error" => Some(Status::Errored),
-        "NotExecuted" | "Inconclusive" | "NotRunnable" | "Pending" | "Disconnected" => Some(Status::Skipped),
+        "NotExecuted" | "Inconclusive" | "NotRunnable" | "Pending" | "Disconnected" => {
+            Some(Status::Skipped)
+        }
         _ => None,
     }
 }
@@ -57,10 +59,12 @@ impl Trx {
     }
 
     fn end_result(&mut self, sink: &mut dyn Sink) {
-        let Some((gathered, status)) = self.open.pop() else { return };
+        let Some((gathered, status)) = self.open.pop() else {
+            return;
+        };
         let rows = self.has_rows.pop().unwrap_or(false);
         self.unclear += u64::from(status.is_none());
-        let mut count = |totals: &mut Totals| match status {
+        let count = |totals: &mut Totals| match status {
             Some(status) => super::count(totals, status),
             None => totals.tests += 1,
         };
@@ -77,7 +81,11 @@ impl Trx {
 impl Document for Trx {
     fn start(&mut self, element: &Element, _sink: &mut dyn Sink) {
         match element.name.as_str() {
-            "UnitTestResult" | "TestResultAggregation" | "GenericTestResult" | "WebTestResult" | "ManualTestResult" => {
+            "UnitTestResult"
+            | "TestResultAggregation"
+            | "GenericTestResult"
+            | "WebTestResult"
+            | "ManualTestResult" => {
                 self.start_result(element);
             }
             "Counters" => {
@@ -87,14 +95,18 @@ impl Document for Trx {
                     failed: element.count("failed"),
                 };
             }
-            "RunInfo" if matches!(element.text("outcome"), "Error" | "Failed") => self.run_errors += 1,
+            "RunInfo" if matches!(element.text("outcome"), "Error" | "Failed") => {
+                self.run_errors += 1
+            }
             _ => {}
         }
         self.inside.push(element.name.clone());
     }
 
     fn text(&mut self, text: &str) {
-        let Some((gathered, _)) = self.open.last_mut() else { return };
+        let Some((gathered, _)) = self.open.last_mut() else {
+            return;
+        };
         match self.inside.last().map(String::as_str) {
             Some("Message" | "StackTrace") => gathered.details.push(text),
             Some("StdOut" | "StdErr" | "DebugTrace") => gathered.output.push(text),
@@ -110,7 +122,11 @@ impl Document for Trx {
                     gathered.details.push("\n");
                 }
             }
-            "UnitTestResult" | "TestResultAggregation" | "GenericTestResult" | "WebTestResult" | "ManualTestResult" => {
+            "UnitTestResult"
+            | "TestResultAggregation"
+            | "GenericTestResult"
+            | "WebTestResult"
+            | "ManualTestResult" => {
                 self.end_result(sink);
             }
             _ => {}
@@ -126,14 +142,23 @@ impl Document for Trx {
         let mut summary = Summary::counted("TRX (Visual Studio test results)", counted, end);
         if self.unclear > 0 {
             summary.missing = true;
-            summary.problems.push(format!("{} results have no outcome that is known; they are in no part of the totals.", self.unclear));
+            summary.problems.push(format!(
+                "{} results have no outcome that is known; they are in no part of the totals.",
+                self.unclear
+            ));
         }
         if self.run_errors > 0 {
-            summary.problems.push(format!("The run reports {} errors outside of its tests.", self.run_errors));
+            summary.problems.push(format!(
+                "The run reports {} errors outside of its tests.",
+                self.run_errors
+            ));
         }
         let bad = counted.failed + counted.errored;
         // Where errors count apart, "failed" holds the failures alone.
-        let stated_bad = self.stated.failed.filter(|failed| *failed != counted.failed);
+        let stated_bad = self
+            .stated
+            .failed
+            .filter(|failed| *failed != counted.failed);
         // The counters come before the results or after them, but always whole.
         if end == End::Proper {
             summary.compare(&[

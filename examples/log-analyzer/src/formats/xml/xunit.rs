@@ -55,14 +55,19 @@ impl Document for XUnit {
                         *sum = Some(sum.unwrap_or(0).saturating_add(count));
                     }
                 }
-                if let (Some(skipped), Some(not_run)) = (&mut self.stated[3], element.count("not-run")) {
+                if let (Some(skipped), Some(not_run)) =
+                    (&mut self.stated[3], element.count("not-run"))
+                {
                     *skipped = skipped.saturating_add(not_run);
                 }
             }
             "test" => self.start_test(element),
             "error" if self.open.is_none() => {
                 let name = [element.text("type"), element.text("name")].join(" ");
-                self.error = Some(Gathered { name: name.trim().to_owned(), ..Gathered::default() });
+                self.error = Some(Gathered {
+                    name: name.trim().to_owned(),
+                    ..Gathered::default()
+                });
             }
             _ => {}
         }
@@ -71,7 +76,9 @@ impl Document for XUnit {
 
     fn text(&mut self, text: &str) {
         let inside = self.inside.last().cloned();
-        let Some(gathered) = self.current() else { return };
+        let Some(gathered) = self.current() else {
+            return;
+        };
         match inside.as_deref() {
             Some("message" | "stack-trace" | "reason") => gathered.details.push(text),
             Some("output") => gathered.output.push(text),

@@ -5,11 +5,46 @@
 
 use crate::xml::Element;
 
-const BATS: [&str; 8] = ["name", "tests", "failures", "errors", "skipped", "time", "timestamp", "hostname"];
+const BATS: [&str; 8] = [
+    "name",
+    "tests",
+    "failures",
+    "errors",
+    "skipped",
+    "time",
+    "timestamp",
+    "hostname",
+];
 const LIT: [&str; 5] = ["name", "tests", "failures", "skipped", "time"];
-const CTEST: [&str; 8] = ["name", "tests", "failures", "disabled", "skipped", "hostname", "time", "timestamp"];
-const ROBOT: [&str; 7] = ["name", "tests", "errors", "failures", "skipped", "time", "timestamp"];
-const RSPEC: [&str; 8] = ["name", "tests", "skipped", "failures", "errors", "time", "timestamp", "hostname"];
+const CTEST: [&str; 8] = [
+    "name",
+    "tests",
+    "failures",
+    "disabled",
+    "skipped",
+    "hostname",
+    "time",
+    "timestamp",
+];
+const ROBOT: [&str; 7] = [
+    "name",
+    "tests",
+    "errors",
+    "failures",
+    "skipped",
+    "time",
+    "timestamp",
+];
+const RSPEC: [&str; 8] = [
+    "name",
+    "tests",
+    "skipped",
+    "failures",
+    "errors",
+    "time",
+    "timestamp",
+    "hostname",
+];
 
 /// The producers whose reports need, or are worth, being told apart.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -91,6 +126,7 @@ impl Producer {
             self,
             Self::Unknown
                 | Self::CucumberJs
+                | Self::Libtest
                 | Self::Lit
                 | Self::Playwright
                 | Self::Pytest
@@ -114,7 +150,9 @@ impl Producer {
         if root.get("uuid").is_some() {
             return Self::Nextest;
         }
-        if root.has_order(&["id", "name", "tests", "failures", "skipped", "errors", "time"]) {
+        if root.has_order(&[
+            "id", "name", "tests", "failures", "skipped", "errors", "time",
+        ]) {
             return Self::Playwright;
         }
         Self::Unknown
@@ -145,7 +183,9 @@ impl Producer {
             _ if suite.get("doctest_version").is_some() => Self::Doctest,
             _ if suite.text("hostname") == "tbd" => Self::Catch2,
             _ if suite.text("noNamespaceSchemaLocation").contains("surefire")
-                || suite.text("xsi:noNamespaceSchemaLocation").contains("surefire") =>
+                || suite
+                    .text("xsi:noNamespaceSchemaLocation")
+                    .contains("surefire") =>
             {
                 Self::Surefire
             }
@@ -158,7 +198,9 @@ impl Producer {
             _ if is_root && suite.has_order(&CTEST) => Self::CTest,
             _ if is_root && suite.has_order(&ROBOT) => Self::Robot,
             _ if name.starts_with("rspec") && suite.has_order(&RSPEC) => Self::Rspec,
-            _ if suite.get("assertions").is_some() && suite.get("warnings").is_some() => Self::PhpUnit,
+            _ if suite.get("assertions").is_some() && suite.get("warnings").is_some() => {
+                Self::PhpUnit
+            }
             _ => return None,
         };
         Some(producer)
@@ -166,31 +208,170 @@ impl Producer {
 
     fn of_order(suite: &Element) -> Self {
         const ORDERS: [(&[&str], Producer); 16] = [
-            (&["name", "errors", "failures", "skipped", "timestamp", "time", "tests"], Producer::Jest),
-            (&["name", "timestamp", "tests", "file", "time", "failures"], Producer::MochaJunit),
-            (&["name", "timestamp", "tests", "time", "failures"], Producer::MochaJunit),
-            (&["name", "time", "disabled", "errors", "tests", "failures", "skipped", "hostname"], Producer::NodeTest),
-            (&["tests", "failures", "time", "name", "timestamp"], Producer::Gotestsum),
-            (&["tests", "failures", "skipped", "time", "name", "timestamp"], Producer::Gotestsum),
-            (&["name", "errors", "failures", "skipped", "tests", "time"], Producer::TapHarness),
-            (&["name", "errors", "failures", "skipped", "tests", "time", "timestamp", "hostname"], Producer::Pytest),
-            (&["name", "time", "tests", "failures", "errors", "skipped"], Producer::Cmocka),
-            (&["errors", "failures", "hostname", "id", "name", "package", "skipped", "tests", "time", "timestamp"], Producer::Ant),
-            (&["errors", "failures", "hostname", "name", "skipped", "tests", "time", "timestamp"], Producer::Ant),
-            (&["errors", "failures", "hostname", "name", "tests", "time", "timestamp"], Producer::Ant),
-            (&["name", "tests", "assertions", "errors", "failures", "skipped", "time"], Producer::PhpUnit),
-            (&["name", "file", "tests", "assertions", "errors", "failures", "skipped", "time"], Producer::PhpUnit),
-            (&["name", "tests", "failures", "disabled", "skipped", "errors", "time", "timestamp"], Producer::GoogleTest),
-            (&["name", "tests", "failures", "disabled", "errors", "time", "timestamp"], Producer::GoogleTest),
+            (
+                &[
+                    "name",
+                    "errors",
+                    "failures",
+                    "skipped",
+                    "timestamp",
+                    "time",
+                    "tests",
+                ],
+                Producer::Jest,
+            ),
+            (
+                &["name", "timestamp", "tests", "file", "time", "failures"],
+                Producer::MochaJunit,
+            ),
+            (
+                &["name", "timestamp", "tests", "time", "failures"],
+                Producer::MochaJunit,
+            ),
+            (
+                &[
+                    "name", "time", "disabled", "errors", "tests", "failures", "skipped",
+                    "hostname",
+                ],
+                Producer::NodeTest,
+            ),
+            (
+                &["tests", "failures", "time", "name", "timestamp"],
+                Producer::Gotestsum,
+            ),
+            (
+                &["tests", "failures", "skipped", "time", "name", "timestamp"],
+                Producer::Gotestsum,
+            ),
+            (
+                &["name", "errors", "failures", "skipped", "tests", "time"],
+                Producer::TapHarness,
+            ),
+            (
+                &[
+                    "name",
+                    "errors",
+                    "failures",
+                    "skipped",
+                    "tests",
+                    "time",
+                    "timestamp",
+                    "hostname",
+                ],
+                Producer::Pytest,
+            ),
+            (
+                &["name", "time", "tests", "failures", "errors", "skipped"],
+                Producer::Cmocka,
+            ),
+            (
+                &[
+                    "errors",
+                    "failures",
+                    "hostname",
+                    "id",
+                    "name",
+                    "package",
+                    "skipped",
+                    "tests",
+                    "time",
+                    "timestamp",
+                ],
+                Producer::Ant,
+            ),
+            (
+                &[
+                    "errors",
+                    "failures",
+                    "hostname",
+                    "name",
+                    "skipped",
+                    "tests",
+                    "time",
+                    "timestamp",
+                ],
+                Producer::Ant,
+            ),
+            (
+                &[
+                    "errors",
+                    "failures",
+                    "hostname",
+                    "name",
+                    "tests",
+                    "time",
+                    "timestamp",
+                ],
+                Producer::Ant,
+            ),
+            (
+                &[
+                    "name",
+                    "tests",
+                    "assertions",
+                    "errors",
+                    "failures",
+                    "skipped",
+                    "time",
+                ],
+                Producer::PhpUnit,
+            ),
+            (
+                &[
+                    "name",
+                    "file",
+                    "tests",
+                    "assertions",
+                    "errors",
+                    "failures",
+                    "skipped",
+                    "time",
+                ],
+                Producer::PhpUnit,
+            ),
+            (
+                &[
+                    "name",
+                    "tests",
+                    "failures",
+                    "disabled",
+                    "skipped",
+                    "errors",
+                    "time",
+                    "timestamp",
+                ],
+                Producer::GoogleTest,
+            ),
+            (
+                &[
+                    "name",
+                    "tests",
+                    "failures",
+                    "disabled",
+                    "errors",
+                    "time",
+                    "timestamp",
+                ],
+                Producer::GoogleTest,
+            ),
         ];
-        ORDERS.iter().find(|(order, _)| suite.has_order(order)).map_or(Self::Unknown, |(_, producer)| *producer)
+        ORDERS
+            .iter()
+            .find(|(order, _)| suite.has_order(order))
+            .map_or(Self::Unknown, |(_, producer)| *producer)
     }
 
     /// Recognises a producer by a `<testcase>`.
     pub(super) fn of_case(case: &Element) -> Self {
-        match (case.text("classname"), case.text("status"), case.text("result")) {
+        match (
+            case.text("classname"),
+            case.text("status"),
+            case.text("result"),
+        ) {
             ("Test suite failed to run", _, _) => Self::Jest,
-            (_, "run" | "notrun", "completed" | "skipped" | "suppressed") if case.get("classname").is_some() => {
+            (_, "run" | "notrun", "completed" | "skipped" | "suppressed")
+                if case.get("classname").is_some() =>
+            {
                 Self::GoogleTest
             }
             _ if case.get("assertions").is_some() && case.get("class").is_some() => Self::PhpUnit,
@@ -204,7 +385,10 @@ impl Producer {
         if kind.starts_with("pytest.")
             || message.starts_with("failed on setup with \"")
             || message.starts_with("failed on teardown with \"")
-            || matches!(message, "test setup failure" | "test teardown failure" | "collection failure")
+            || matches!(
+                message,
+                "test setup failure" | "test teardown failure" | "collection failure"
+            )
         {
             Self::Pytest
         } else if kind == "TAP::Parser::Result::Test" {
@@ -230,5 +414,6 @@ impl Producer {
 
 /// Whether a name ends with a time stamp of 14 digits after a hyphen.
 fn has_time_suffix(name: &str) -> bool {
-    name.rsplit_once('-').is_some_and(|(_, stamp)| stamp.len() == 14 && stamp.bytes().all(|b| b.is_ascii_digit()))
+    name.rsplit_once('-')
+        .is_some_and(|(_, stamp)| stamp.len() == 14 && stamp.bytes().all(|b| b.is_ascii_digit()))
 }

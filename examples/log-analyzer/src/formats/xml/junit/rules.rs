@@ -3,10 +3,11 @@
 //! Three steps: a case is judged when it ends ([`JUnit::judge`], [`JUnit::count`]), a suite is
 //! settled when it ends ([`JUnit::settle`]), and the report is concluded ([`JUnit::conclude`]).
 
-use super::producer::Producer;
 use super::super::{End, Summary};
+use super::producer::Producer;
 use super::{Declared, Group, JUnit, Open, Suite, Tally, hash};
 use crate::model::{Status, Totals};
+use crate::xml::count as parse_count;
 
 /// What became of a case.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -20,23 +21,37 @@ pub(super) struct Verdict {
 
 impl Verdict {
     fn test(status: Status) -> Self {
-        let mut counts = Totals { tests: 1, ..Totals::default() };
+        let mut counts = Totals {
+            tests: 1,
+            ..Totals::default()
+        };
         *part(&mut counts, status) = 1;
-        Self { status: Some(status), counts, beside: false }
+        Self {
+            status: Some(status),
+            counts,
+            beside: false,
+        }
     }
 
     /// An error of something that is not a test.
     fn error_beside() -> Self {
         Self {
             status: Some(Status::Errored),
-            counts: Totals { errored: 1, ..Totals::default() },
+            counts: Totals {
+                errored: 1,
+                ..Totals::default()
+            },
             beside: true,
         }
     }
 
     /// Something that is not counted at all.
     fn nothing(status: Status) -> Self {
-        Self { status: Some(status), counts: Totals::default(), beside: true }
+        Self {
+            status: Some(status),
+            counts: Totals::default(),
+            beside: true,
+        }
     }
 }
 
@@ -66,7 +81,9 @@ impl Comments {
         let (Some(what), Some(count), None) = (words.next(), words.next(), words.next()) else {
             return;
         };
-        let Ok(count) = count.parse() else { return };
+        let Some(count) = parse_count(count) else {
+            return;
+        };
         match what {
             "tests" => self.tests = Some(count),
             "pass" => self.passed = Some(count),
@@ -129,33 +146,61 @@ impl JUnit {
             Producer::Catch2 if bad && open.skip_message.starts_with("TEST_CASE tagged with !") => {
                 Verdict::test(Status::Passed)
             }
-            Producer::Catch2 | Producer::Doctest | Producer::MochaXunit | Producer::MochaJunit | Producer::NodeTest
+            Producer::Catch2
+            | Producer::Doctest
+            | Producer::MochaXunit
+            | Producer::MochaJunit
+            | Producer::NodeTest
                 if bad =>
             {
                 Verdict::test(Status::Failed)
             }
             // Not run is skipped only when the test said so itself; otherwise it failed to run.
-            Producer::CTest if open.status == "notrun" && !open.skip_message.starts_with("SKIP_") => {
+            Producer::CTest
+                if open.status == "notrun" && !open.skip_message.starts_with("SKIP_") =>
+            {
                 Verdict::test(Status::Failed)
             }
-            Producer::PhpUnit if errored && is_risky(&open.error_type) => Verdict::test(Status::Passed),
+            Producer::PhpUnit if errored && is_risky(&open.error_type) => {
+                Verdict::test(Status::Passed)
+            }
             // Failed assertions are reported as errors; a skip is a test or group that was cancelled.
             Producer::Eunit if bad => Verdict::test(Status::Failed),
             Producer::Eunit if skipped => Verdict::nothing(Status::Skipped),
-            Producer::Jest if open.classname == "Test suite failed to run" && errored => Verdict::error_beside(),
-            Producer::Jest if open.classname == "Test suite failed to run" => Verdict::nothing(Status::Errored),
-            Producer::Gotestsum if open.gathered.name == "TestMain" && open.classname != self.suite_name() && bad => {
+            Producer::Jest if open.classname == "Test suite failed to run" && errored => {
                 Verdict::error_beside()
             }
-            Producer::Vitest if bad && open.gathered.name == open.classname && open.classname == self.suite_name() => {
+            Producer::Jest if open.classname == "Test suite failed to run" => {
+                Verdict::nothing(Status::Errored)
+            }
+            Producer::Gotestsum
+                if open.gathered.name == "TestMain"
+                    && open.classname != self.suite_name()
+                    && bad =>
+            {
                 Verdict::error_beside()
             }
-            Producer::Ant if errored && open.classname == "junit.framework.TestSuite" => Verdict::error_beside(),
-            Producer::TapHarness if failed && open.failure_type == "Plan" => Verdict::error_beside(),
-            Producer::GoogleTest if bad && self.suite_name() == "NonTestSuiteFailure" => Verdict::error_beside(),
+            Producer::Vitest
+                if bad
+                    && open.gathered.name == open.classname
+                    && open.classname == self.suite_name() =>
+            {
+                Verdict::error_beside()
+            }
+            Producer::Ant if errored && open.classname == "junit.framework.TestSuite" => {
+                Verdict::error_beside()
+            }
+            Producer::TapHarness if failed && open.failure_type == "Plan" => {
+                Verdict::error_beside()
+            }
+            Producer::GoogleTest if bad && self.suite_name() == "NonTestSuiteFailure" => {
+                Verdict::error_beside()
+            }
             Producer::Ruff | Producer::Eslint if !bad => Verdict::nothing(Status::Passed),
             Producer::Eslint => Verdict::test(Status::Failed),
-            Producer::XmlRunner if self.suite_name().starts_with("unittest.suite._ErrorHolder") && bad => {
+            Producer::XmlRunner
+                if self.suite_name().starts_with("unittest.suite._ErrorHolder") && bad =>
+            {
                 Verdict::error_beside()
             }
             Producer::Pytest if errored => self.judge_pytest_error(open),
@@ -166,7 +211,8 @@ impl JUnit {
     /// pytest's console counts the outcome of a test and that of its teardown.
     fn judge_pytest_error(&self, open: &Open) -> Verdict {
         let mut verdict = plain_verdict(open.failures > 0, true, false);
-        let teardown = open.error_message.starts_with("failed on teardown") || open.error_message == "test teardown failure";
+        let teardown = open.error_message.starts_with("failed on teardown")
+            || open.error_message == "test teardown failure";
         if open.skips > 0 {
             verdict.counts.skipped += 1;
         } else if teardown && open.failures == 0 && !self.is_second_entry(open) {
@@ -179,11 +225,15 @@ impl JUnit {
 
     /// Whether the case is a further one of a test that failed.
     fn is_second_entry(&self, open: &Open) -> bool {
-        self.failed_names.contains(&hash((&open.classname, &open.gathered.name)))
+        self.failed_names
+            .contains(&hash((&open.classname, &open.gathered.name)))
     }
 
     fn suite_name(&self) -> &str {
-        self.open_suites.last().map(|suite| suite.name.as_str()).unwrap_or_default()
+        self.open_suites
+            .last()
+            .map(|suite| suite.name.as_str())
+            .unwrap_or_default()
     }
 
     /// Adds a case to the totals.
@@ -204,7 +254,12 @@ impl JUnit {
                 }
                 if self.producer == Producer::XmlRunner && !verdict.beside {
                     // Subtests are cases named like "method (parameters)".
-                    let method = open.gathered.name.split_whitespace().next().unwrap_or_default();
+                    let method = open
+                        .gathered
+                        .name
+                        .split_whitespace()
+                        .next()
+                        .unwrap_or_default();
                     counts.tests = suite.methods.insert(hash((&open.classname, method))).into();
                 }
                 &mut suite.counted
@@ -221,7 +276,10 @@ impl JUnit {
         let test = test_of(name);
         if self.group.as_ref().is_none_or(|group| group.name != test) {
             self.end_group();
-            self.group = Some(Group { name: test.to_owned(), totals: Totals::default() });
+            self.group = Some(Group {
+                name: test.to_owned(),
+                totals: Totals::default(),
+            });
         }
         if let Some(group) = &mut self.group {
             group.totals = super::super::add(group.totals, verdict.counts);
@@ -230,7 +288,9 @@ impl JUnit {
 
     /// Counts the sections of a test as one test.
     pub(super) fn end_group(&mut self) {
-        let Some(group) = self.group.take() else { return };
+        let Some(group) = self.group.take() else {
+            return;
+        };
         let status = match group.totals {
             Totals { failed: 1.., .. } => Status::Failed,
             Totals { passed: 1.., .. } => Status::Passed,
@@ -258,14 +318,19 @@ impl JUnit {
         match self.producer {
             // A todo is a case like one that passed, but is not in the count of tests.
             Producer::Jest => {
-                let todo = declared.tests.map_or(0, |tests| listed.saturating_sub(tests)).min(counted.passed);
+                let todo = declared
+                    .tests
+                    .map_or(0, |tests| listed.saturating_sub(tests))
+                    .min(counted.passed);
                 counted.passed -= todo;
                 counted.skipped += todo;
             }
             // A todo is in the count of tests, but has no case. After a bad plan the count is that
             // of the plan.
             Producer::TapHarness if suite.beside == 0 => {
-                let todo = declared.tests.map_or(0, |tests| tests.saturating_sub(listed));
+                let todo = declared
+                    .tests
+                    .map_or(0, |tests| tests.saturating_sub(listed));
                 counted.tests += todo;
                 counted.skipped += todo;
             }
@@ -278,7 +343,9 @@ impl JUnit {
                 }
             }
             Producer::Nextest => {
-                let unlisted = suite.in_binary.map_or(0, |tests| tests.saturating_sub(listed));
+                let unlisted = suite
+                    .in_binary
+                    .map_or(0, |tests| tests.saturating_sub(listed));
                 counted.tests += unlisted;
                 counted.skipped += unlisted;
                 self.unlisted += unlisted;
@@ -306,12 +373,15 @@ impl JUnit {
     /// Totals of a report that breaks off: its head states those of the run, when it has them.
     fn conclude_cut(&mut self, summary: &mut Summary) {
         let read = self.tally.cases;
-        // pytest writes one suite, and the counts on that.
+        // These write one suite, and the counts on that.
         let head = match self.producer {
-            Producer::Pytest => Some(self.suites),
+            Producer::Pytest | Producer::Libtest => Some(self.suites),
             _ => self.head,
         };
-        if let Some(totals) = head.filter(|_| self.producer.heads_with_totals()).and_then(headed) {
+        if let Some(totals) = head
+            .filter(|_| self.producer.heads_with_totals())
+            .and_then(headed)
+        {
             summary.totals = Some(totals);
             summary.problems.push(format!(
                 "The totals are those at the head of the report; {read} of its {} tests could be read.",
@@ -389,10 +459,19 @@ impl JUnit {
             Some(head) if head.tests.is_some() => head,
             _ => self.suites,
         };
-        let Tally { cases, failed, errored, skipped } = self.tally;
+        let Tally {
+            cases,
+            failed,
+            errored,
+            skipped,
+        } = self.tally;
         let found = match self.producer {
             // Their counts are of something else, or the totals come from them.
-            Producer::Catch2 | Producer::Doctest | Producer::Libtest | Producer::Bats | Producer::TapHarness => return,
+            Producer::Catch2
+            | Producer::Doctest
+            | Producer::Libtest
+            | Producer::Bats
+            | Producer::TapHarness => return,
             Producer::NodeTest => return self.compare_with_comments(summary),
             // Suites count their tests whether they ran or not, and hooks are no tests.
             Producer::MochaJunit => (None, failed, None),
@@ -413,7 +492,11 @@ impl JUnit {
                 let tests = parts - self.second_entries.min(parts);
                 // Old versions leave skipped tests out of the count.
                 let old = stated.tests == Some(tests - totals.skipped.min(tests));
-                (Some(if old { tests - totals.skipped } else { tests }), failed + errored, Some(totals.skipped))
+                (
+                    Some(if old { tests - totals.skipped } else { tests }),
+                    failed + errored,
+                    Some(totals.skipped),
+                )
             }
             Producer::Jest => (None, self.counted.failed + self.counted.errored, None),
             Producer::Eslint | Producer::Ruff => (None, failed + errored, None),
@@ -422,7 +505,11 @@ impl JUnit {
                 failed + errored + head_errors_beside(self),
                 Some(skipped),
             ),
-            Producer::Ant | Producer::GoogleTest => (Some(cases - self.beside.min(cases)), failed + errored, Some(skipped)),
+            Producer::Ant | Producer::GoogleTest => (
+                Some(cases - self.beside.min(cases)),
+                failed + errored,
+                Some(skipped),
+            ),
             _ => (Some(cases), failed + errored, Some(skipped)),
         };
         report_difference(stated, found, self.tally, summary);
@@ -455,7 +542,12 @@ fn head_errors_beside(junit: &JUnit) -> u64 {
 }
 
 /// `found` is the number of tests, of failures with errors, and of skips.
-fn report_difference(stated: Declared, found: (Option<u64>, u64, Option<u64>), tally: Tally, summary: &mut Summary) {
+fn report_difference(
+    stated: Declared,
+    found: (Option<u64>, u64, Option<u64>),
+    tally: Tally,
+    summary: &mut Summary,
+) {
     let (tests, bad, skipped) = found;
     let differs = |stated: Option<u64>, found: Option<u64>| matches!((stated, found), (Some(stated), Some(found)) if stated != found);
     let stated_bad = match (stated.failures, stated.errors) {
@@ -465,7 +557,11 @@ fn report_difference(stated: Declared, found: (Option<u64>, u64, Option<u64>), t
     let mut differences = Vec::new();
     let mut note = |stated: Option<u64>, found: Option<u64>, what: &str| {
         if differs(stated, found) {
-            differences.push(format!("{} {what} (found {})", stated.unwrap_or(0), found.unwrap_or(0)));
+            differences.push(format!(
+                "{} {what} (found {})",
+                stated.unwrap_or(0),
+                found.unwrap_or(0)
+            ));
         }
     };
     note(stated.tests, tests, "tests");
@@ -474,7 +570,10 @@ fn report_difference(stated: Declared, found: (Option<u64>, u64, Option<u64>), t
     if differences.is_empty() {
         return;
     }
-    summary.missing |= stated.tests.zip(tests).is_some_and(|(stated, found)| stated > found);
+    summary.missing |= stated
+        .tests
+        .zip(tests)
+        .is_some_and(|(stated, found)| stated > found);
     summary.problems.push(format!(
         "The report states {}, which its {} cases do not bear out; the totals are those of the cases.",
         differences.join(", "),
@@ -520,7 +619,10 @@ fn headed(declared: Declared) -> Option<Totals> {
     let (tests, skipped) = (declared.tests?, declared.skipped?);
     Some(Totals {
         tests,
-        passed: tests.checked_sub(failed)?.checked_sub(errored)?.checked_sub(skipped)?,
+        passed: tests
+            .checked_sub(failed)?
+            .checked_sub(errored)?
+            .checked_sub(skipped)?,
         failed,
         errored,
         skipped,
@@ -531,9 +633,15 @@ fn headed(declared: Declared) -> Option<Totals> {
 fn tests_in_binary(open: &Open) -> Option<u64> {
     let line = open.gathered.output.last_line_starting("test result: ")?;
     let counts = line.split(';').filter_map(|part| {
-        let mut words = part.split_whitespace().rev().skip_while(|word| word.parse::<u64>().is_err());
+        let mut words = part
+            .split_whitespace()
+            .rev()
+            .skip_while(|word| word.parse::<u64>().is_err());
         let known = ["passed", "failed", "ignored", "measured", "filtered out"];
-        known.iter().any(|word| part.contains(word)).then(|| words.next()?.parse::<u64>().ok())?
+        known
+            .iter()
+            .any(|word| part.contains(word))
+            .then(|| words.next().and_then(parse_count))?
     });
     Some(counts.sum())
 }
