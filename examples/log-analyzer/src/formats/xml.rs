@@ -6,6 +6,7 @@
 mod case;
 mod cppunit;
 mod junit;
+mod native;
 mod nunit;
 mod robot;
 mod testng;
@@ -42,6 +43,7 @@ enum End {
 /// What one document says.
 #[derive(Debug, Default)]
 struct Summary {
+    /// What the document is; empty where that is not known.
     dialect: String,
     totals: Option<Totals>,
     /// Whether something is missing although the document ends properly.
@@ -50,7 +52,7 @@ struct Summary {
 }
 
 /// Elements that a report has as its outermost one.
-const ROOTS: [&str; 9] = [
+const ROOTS: [&str; 13] = [
     "testsuites",
     "testsuite",
     "TestRun",
@@ -60,6 +62,10 @@ const ROOTS: [&str; 9] = [
     "assemblies",
     "assembly",
     "robot",
+    "Catch",
+    "Catch2TestRun",
+    "doctest",
+    "Site",
 ];
 
 fn is_root(name: &str) -> bool {
@@ -161,7 +167,10 @@ impl Reading {
             return unknown("The file ends before a report begins.".into());
         };
         let mut outcome = Outcome {
-            dialect: Dialect::Known(first.dialect.clone()),
+            dialect: match first.dialect.as_str() {
+                "" => Dialect::Unknown,
+                dialect => Dialect::Known(dialect.to_owned()),
+            },
             totals: self
                 .summaries
                 .iter()
@@ -205,6 +214,9 @@ impl Reading {
 
 /// The reader for the document whose outermost element is this one.
 fn document(root: &Element) -> Box<dyn Document> {
+    if let Some(tool) = native::Tool::of_root(root) {
+        return Box::new(native::Native::new(tool));
+    }
     match root.name.as_str() {
         "TestRun" if root.get("xmlns").is_some() || root.get("id").is_some() => {
             Box::<trx::Trx>::default()

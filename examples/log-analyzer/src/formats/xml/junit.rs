@@ -84,6 +84,8 @@ struct Suite {
     beside: u64,
     /// Tests in the binary, as the output of its cases tells.
     in_binary: Option<u64>,
+    /// Cases without a duration.
+    untimed: u64,
     /// Test methods seen, where one test may have several cases.
     methods: HashSet<u64>,
     /// The beginning of what was printed in the suite.
@@ -161,6 +163,8 @@ pub(super) struct JUnit {
     /// Counts in comments at the end.
     comments: rules::Comments,
     begun: bool,
+    /// An element that such a report does not have on its top level.
+    foreign: Option<String>,
 }
 
 fn hash(parts: (&str, &str)) -> u64 {
@@ -274,6 +278,9 @@ impl JUnit {
                 };
                 self.suite_error.add_message(element.text("message"));
                 self.section = Some((Section::SuiteError, 0));
+            }
+            name if self.open_suites.is_empty() => {
+                self.foreign.get_or_insert_with(|| name.to_owned());
             }
             _ => {}
         }

@@ -65,6 +65,7 @@ pub(super) enum Producer {
     Jest,
     Libtest,
     Lit,
+    Meson,
     MochaJunit,
     MochaXunit,
     Nextest,
@@ -101,6 +102,7 @@ impl Producer {
             Self::Jest => "jest-junit",
             Self::Libtest => "libtest",
             Self::Lit => "LLVM lit",
+            Self::Meson => "Meson",
             Self::MochaJunit => "mocha-junit-reporter",
             Self::MochaXunit => "mocha xunit",
             Self::Nextest => "cargo-nextest",
@@ -155,6 +157,9 @@ impl Producer {
         ]) {
             return Self::Playwright;
         }
+        if root.has_order(&["tests", "errors", "failures"]) {
+            return Self::Meson;
+        }
         Self::Unknown
     }
 
@@ -207,7 +212,20 @@ impl Producer {
     }
 
     fn of_order(suite: &Element) -> Self {
-        const ORDERS: [(&[&str], Producer); 16] = [
+        const ORDERS: [(&[&str], Producer); 17] = [
+            (
+                &[
+                    "name",
+                    "timestamp",
+                    "hostname",
+                    "tests",
+                    "failures",
+                    "errors",
+                    "skipped",
+                    "time",
+                ],
+                Producer::Vitest,
+            ),
             (
                 &[
                     "name",

@@ -249,6 +249,7 @@ impl JUnit {
         let totals = match self.open_suites.last_mut() {
             Some(suite) => {
                 suite.beside += u64::from(verdict.beside);
+                suite.untimed += u64::from(open.gathered.seconds.is_none());
                 if self.producer == Producer::Nextest {
                     suite.in_binary = suite.in_binary.max(tests_in_binary(open));
                 }
@@ -342,6 +343,15 @@ impl JUnit {
                     (counted.failed, counted.errored) = (failures, errors);
                 }
             }
+            // What a test reports of itself (TAP) is a suite of cases without durations, and one test.
+            Producer::Meson if suite.untimed == suite.tally.cases && suite.tally.cases > 0 => {
+                let status = match counted {
+                    Totals { failed: 1.., .. } => Status::Failed,
+                    Totals { passed: 1.., .. } => Status::Passed,
+                    _ => Status::Skipped,
+                };
+                *counted = Verdict::test(status).counts;
+            }
             Producer::Nextest => {
                 let unlisted = suite
                     .in_binary
@@ -360,6 +370,18 @@ impl JUnit {
             dialect: format!("JUnit XML ({})", self.producer.name()),
             ..Summary::default()
         };
+        if let Some(name) = self
+            .foreign
+            .take()
+            .filter(|_| self.tally == Tally::default())
+        {
+            summary.dialect.clear();
+            summary.missing = true;
+            summary.problems.push(format!(
+                "The report looks like JUnit XML, but holds <{name}> instead of test cases; what that means is not known here."
+            ));
+            return summary;
+        }
         if end == End::Cut {
             self.conclude_cut(&mut summary);
             return summary;
@@ -437,6 +459,12 @@ impl JUnit {
             Producer::Nextest => summary.problems.push(
                 "cargo-nextest does not list tests that it skipped, so there may have been some that are not counted.".into(),
             ),
+            Producer::Meson => {
+                summary.missing = true;
+                summary.problems.push(
+                    "Meson marks neither time-outs nor unexpected passes in this report, so tests that are counted as passed may have failed.".into(),
+                );
+            }
             Producer::Catch2 => {
                 summary.missing = true;
                 summary.problems.push(
