@@ -94,7 +94,7 @@ fn add_facts(text: &Text<'_>, outcome: &mut Outcome) {
             facts.bytes
         )));
     }
-    if facts.undecodable > 0 {
+    if facts.undecodable > 0 && !facts.declares_latin1 {
         let (what, how) = match facts.encoding {
             Encoding::Utf8 => ("bytes that are not UTF-8", "read as Latin-1"),
             Encoding::Utf16LittleEndian | Encoding::Utf16BigEndian => {

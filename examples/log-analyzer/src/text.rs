@@ -35,6 +35,8 @@ pub struct Facts {
     pub undecodable: u64,
     /// Whether there was a character beyond ASCII.
     pub beyond_ascii: bool,
+    /// Whether the file declares that its bytes are Latin-1, so that such bytes are in order.
+    pub declares_latin1: bool,
     /// The error that ended the reading early.
     pub failure: Option<io::Error>,
 }
@@ -78,6 +80,7 @@ impl<'a> Text<'a> {
                 bytes: 0,
                 undecodable: 0,
                 beyond_ascii: false,
+                declares_latin1: false,
                 failure: None,
             },
         };
@@ -94,6 +97,11 @@ impl<'a> Text<'a> {
     /// What is known about the bytes read so far.
     pub fn facts(&self) -> &Facts {
         &self.facts
+    }
+
+    /// Notes that the file declares Latin-1.
+    pub(crate) fn note_latin1(&mut self) {
+        self.facts.declares_latin1 = true;
     }
 
     /// The text that is decoded and not consumed, at least one character unless the text ended.
@@ -284,13 +292,18 @@ fn sniff(bytes: &[u8]) -> (Encoding, usize) {
     }
 }
 
-/// The character that a byte outside UTF-8 stands for in Latin-1; its control characters are
-/// unprintable and become the replacement character.
+/// What the bytes 0x80 to 0x9F stand for in Windows-1252, the superset of Latin-1 that is meant in
+/// practice.
+const WINDOWS_1252: [char; 32] = [
+    '€', '\u{fffd}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{fffd}', 'Ž',
+    '\u{fffd}', '\u{fffd}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{fffd}',
+    'ž', 'Ÿ',
+];
+
+/// The character that a byte outside UTF-8 stands for in Latin-1.
 fn latin1(byte: u8) -> char {
-    match char::from(byte) {
-        character if character.is_control() => char::REPLACEMENT_CHARACTER,
-        character => character,
-    }
+    let index = usize::from(byte).wrapping_sub(0x80);
+    WINDOWS_1252.get(index).copied().unwrap_or(char::from(byte))
 }
 
 /// Appends `part` to `text` until that has `limit` bytes; true when something was left out.
@@ -520,7 +533,7 @@ mod tests {
         assert_eq!(decode("grüße 日本".as_bytes()), ("grüße 日本".into(), 0));
         assert_eq!(
             decode(b"\xEF\xBB\xBFcaf\xE9 \xC3\xA9 \x85"),
-            ("café é \u{fffd}".into(), 2)
+            ("café é …".into(), 2)
         );
         assert_eq!(decode(b"cut \xE6\x97").1, 2);
     }

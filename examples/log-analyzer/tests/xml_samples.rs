@@ -282,6 +282,18 @@ fn other_producers() {
             <testcase time="0" name="org.eslint.quotes"><failure message="m"/></testcase></testsuite><testsuite package="org.eslint" time="0" tests="1" errors="0" name="b.js"><testcase time="0" name="b.js"/></testsuite></testsuites>"#,
         ),
         (
+            "JUnit XML (TAP::Formatter::JUnit): 5 = 1 + 1 + 1 + 3 Complete",
+            r#"<testsuites><testsuite failures="1" errors="2" name="cart_t" tests="5"><testcase name="1 - adds"/><testcase name="2 - bad"><failure type="TestFailed" message="not ok 2 - bad"/></testcase>
+            <testcase name="3"/><testcase name="4 - later"/><testcase name="5 - done"><error type="TodoTestSucceeded" message="m"/></testcase>
+            <system-out><![CDATA[1..6
+ok 1 - adds
+not ok 2 - bad
+ok 3 # skip no network
+not ok 4 - later # TODO later
+ok 5 - done # TODO soon
+]]></system-out><system-err/></testsuite></testsuites>"#,
+        ),
+        (
             "unknown: none Incomplete",
             "<testsuites><result><name>x</name></result></testsuites>",
         ),
@@ -298,4 +310,36 @@ fn other_producers() {
             read(report.as_bytes()).0.problems
         );
     }
+}
+
+#[test]
+fn encodings_are_said_only_where_they_are_wrong() {
+    let report = |encoding: &str, name: &[u8]| {
+        let head = format!(
+            "<?xml version='1.0' encoding='{encoding}'?><testsuite name='s' tests='1'><testcase name='"
+        );
+        [head.as_bytes(), name, b"'/></testsuite>"].concat()
+    };
+    let (outcome, cases) = read(&report("ISO-8859-1", b"caf\xE9"));
+    assert_eq!(
+        (outcome.problems.len(), cases[0].name.as_str()),
+        (0, "café")
+    );
+    let (outcome, cases) = read(&report("ISO-8859-1", "café".as_bytes()));
+    assert_eq!(
+        (outcome.problems.len(), cases[0].name.as_str()),
+        (1, "café")
+    );
+    let (outcome, _) = read(&report("UTF-16", b"ascii"));
+    assert!(
+        outcome.problems[0]
+            .0
+            .contains("declares the encoding UTF-16, but its bytes are UTF-8")
+    );
+    let (outcome, _) = read(&report("Shift_JIS", b"\x93\xFA"));
+    assert!(
+        outcome.problems[0]
+            .0
+            .contains("Shift_JIS, which is not supported")
+    );
 }

@@ -103,6 +103,9 @@ pub(crate) fn read(text: &mut Text<'_>, sink: &mut dyn Sink) -> Outcome {
     }
     let damage = scanner.damage().clone();
     let declared = scanner.declared_encoding().map(str::to_owned);
+    if declared.as_deref().is_some_and(is_latin1) {
+        text.note_latin1();
+    }
     reading.outcome(&damage, declared.as_deref(), text)
 }
 
@@ -287,22 +290,43 @@ fn markup_problems(damage: &Damage) -> Vec<String> {
     )]
 }
 
-/// Whether the declaration names another encoding than the bytes have.
+/// Whether an encoding is Latin-1, or so near that its bytes are read as they are meant.
+fn is_latin1(encoding: &str) -> bool {
+    let encoding = encoding.to_ascii_lowercase();
+    [
+        "iso-8859-1",
+        "iso_8859-1",
+        "latin1",
+        "latin-1",
+        "windows-1252",
+        "cp1252",
+    ]
+    .contains(&encoding.as_str())
+}
+
+/// What is wrong when the declaration names another encoding than the bytes have.
 fn encoding_problem(text: &Text<'_>, declared: Option<&str>) -> Option<String> {
     let declared = declared?;
     let facts = text.facts();
-    let wide = declared.to_ascii_lowercase().starts_with("utf-16");
-    let (matches, actual) = match facts.encoding {
-        Encoding::Utf16LittleEndian | Encoding::Utf16BigEndian => (wide, "UTF-16"),
-        Encoding::Utf8 => {
-            let narrow = ["utf-8", "utf8"].contains(&declared.to_ascii_lowercase().as_str());
-            // Of ASCII alone no narrow encoding is wrong; bytes that were read as Latin-1 are
-            // reported on their own.
-            let fits = narrow || !wide && (!facts.beyond_ascii || facts.undecodable > 0);
-            (fits, "UTF-8")
-        }
+    let name = declared.to_ascii_lowercase();
+    let wide = name.starts_with("utf-16") || name.starts_with("utf16");
+    let differs = |actual: &str| {
+        Some(format!(
+            "The file declares the encoding {declared}, but its bytes are {actual}; it was read as {actual}."
+        ))
     };
-    (!matches).then(|| format!("The file declares the encoding {declared}, but its bytes are {actual}; it was read as {actual}."))
+    match facts.encoding {
+        Encoding::Utf16LittleEndian | Encoding::Utf16BigEndian if wide => None,
+        Encoding::Utf16LittleEndian | Encoding::Utf16BigEndian => differs("UTF-16"),
+        Encoding::Utf8 if ["utf-8", "utf8"].contains(&name.as_str()) => None,
+        Encoding::Utf8 if wide => differs("UTF-8"),
+        // Of ASCII alone no other narrow encoding is wrong.
+        Encoding::Utf8 if facts.undecodable == 0 && facts.beyond_ascii => differs("UTF-8"),
+        Encoding::Utf8 if facts.undecodable == 0 || is_latin1(declared) => None,
+        Encoding::Utf8 => Some(format!(
+            "The file declares the encoding {declared}, which is not supported; names and messages may be garbled, the counts are not affected."
+        )),
+    }
 }
 
 /// Adds a test to the totals.

@@ -63,6 +63,12 @@ impl Kept {
             .find_map(|text| find(text).map(|(from, to)| &text[from..to]))
     }
 
+    /// The lines that are kept; `None` where some were left out.
+    pub(super) fn all_lines(&self) -> Option<impl Iterator<Item = &str>> {
+        // The head may end within a line, but only when there is a tail.
+        (self.tail.is_empty()).then(|| self.head.lines())
+    }
+
     /// The beginning.
     pub(super) fn head(&self) -> &str {
         &self.head

@@ -84,6 +84,8 @@ struct Suite {
     beside: u64,
     /// Tests in the binary, as the output of its cases tells.
     in_binary: Option<u64>,
+    /// Cases whose name begins with a number.
+    numbered: u64,
     /// Cases without a duration.
     untimed: u64,
     /// Test methods seen, where one test may have several cases.
@@ -163,6 +165,8 @@ pub(super) struct JUnit {
     /// Counts in comments at the end.
     comments: rules::Comments,
     begun: bool,
+    /// Whether a rule needed output of a suite that was too long to keep.
+    unread_output: bool,
     /// An element that such a report does not have on its top level.
     foreign: Option<String>,
 }

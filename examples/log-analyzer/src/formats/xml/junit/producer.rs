@@ -78,6 +78,7 @@ pub(super) enum Producer {
     Rspec,
     Ruff,
     Surefire,
+    TapFormatter,
     TapHarness,
     Vitest,
     XmlRunner,
@@ -115,6 +116,7 @@ impl Producer {
             Self::Rspec => "RSpec",
             Self::Ruff => "ruff",
             Self::Surefire => "Maven Surefire",
+            Self::TapFormatter => "TAP::Formatter::JUnit",
             Self::TapHarness => "TAP::Harness::JUnit",
             Self::Vitest => "vitest",
             Self::XmlRunner => "unittest-xml-reporting",
@@ -212,7 +214,11 @@ impl Producer {
     }
 
     fn of_order(suite: &Element) -> Self {
-        const ORDERS: [(&[&str], Producer); 17] = [
+        const ORDERS: [(&[&str], Producer); 18] = [
+            (
+                &["tests", "failures", "errors", "skipped", "time", "name"],
+                Producer::Eunit,
+            ),
             (
                 &[
                     "name",
@@ -411,6 +417,8 @@ impl Producer {
             Self::Pytest
         } else if kind == "TAP::Parser::Result::Test" {
             Self::TapHarness
+        } else if matches!(kind, "TodoTestSucceeded" | "UnplannedTest") {
+            Self::TapFormatter
         } else if kind.starts_with("PHPUnit\\") {
             Self::PhpUnit
         } else if message.starts_with("TEST_CASE tagged with !") {
