@@ -27,7 +27,8 @@ enum Format {
 /// [`Outcome::problems`] and is [`Completeness::Incomplete`].
 pub fn open(mut input: impl BufRead, sink: &mut dyn Sink) -> Outcome {
     let mut text = Text::new(&mut input);
-    if text.chunk().is_empty() {
+    let head = text.peek(HEAD);
+    if head.len() < HEAD && is_blank(head) {
         return nothing(&text);
     }
     let mut outcome = match recognise(&mut text) {
@@ -53,6 +54,15 @@ fn recognise(text: &mut Text<'_>) -> Format {
     }
 }
 
+/// What may come before and after everything.
+fn blank(c: char) -> bool {
+    c.is_whitespace() || c == '\u{feff}' || c == '\0'
+}
+
+fn is_blank(text: &str) -> bool {
+    text.chars().all(blank)
+}
+
 fn recognise_head(head: &str) -> Option<Format> {
     let start =
         head.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}' || c == '\0');
@@ -76,9 +86,10 @@ fn nothing(text: &Text<'_>) -> Outcome {
         problems: Vec::new(),
     };
     if text.facts().failure.is_none() {
-        outcome.problems.push(Problem(
-            "The file is empty (0 bytes): the run ended before anything was written.".into(),
-        ));
+        outcome.problems.push(Problem(format!(
+            "The file is empty ({} bytes, without a visible character): the run ended before anything was written.",
+            text.facts().bytes
+        )));
     }
     add_facts(text, &mut outcome);
     outcome

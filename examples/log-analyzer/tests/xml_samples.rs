@@ -343,3 +343,16 @@ fn encodings_are_said_only_where_they_are_wrong() {
             .contains("Shift_JIS, which is not supported")
     );
 }
+
+#[test]
+fn markup_in_a_log_makes_no_report_of_it() {
+    let log: &[u8] = b"GET /feed\n<?xml version='1.0'?><rss/>\n<Site>ok</Site>\ndone\n";
+    let (outcome, cases) = read(log);
+    assert_eq!((outcome.totals, cases), (None, vec![]));
+    assert!(
+        !outcome
+            .problems
+            .iter()
+            .any(|problem| problem.0.contains("markup"))
+    );
+}

@@ -75,15 +75,28 @@ fn is_root(name: &str) -> bool {
 /// Whether `head`, the beginning of a text, begins an XML document.
 pub(crate) fn begins(head: &str) -> bool {
     head.starts_with("<?xml")
+        || !head.is_empty() && "<?xml".starts_with(head)
         || head.starts_with("<!DOCTYPE")
         || head.starts_with("<!--")
         || begins_root(head)
 }
 
-/// Whether an XML report begins somewhere in `head`.
+/// Whether an XML report, or a part of one, begins somewhere in `head`. Logs hold markup too, so
+/// only what nothing but a report has is taken for one.
 pub(crate) fn begins_within(head: &str) -> bool {
-    head.match_indices('<')
-        .any(|(at, _)| head[at..].starts_with("<?xml ") || begins_root(&head[at..]))
+    head.match_indices('<').any(|(at, _)| {
+        let markup = &head[at..];
+        let junit = ["<testsuites>", "<testsuites ", "<testsuite ", "<testcase "];
+        junit.iter().any(|start| markup.starts_with(start)) || begins_declared_root(markup)
+    })
+}
+
+/// Whether `markup` is a declaration and then the outermost element of a report.
+fn begins_declared_root(markup: &str) -> bool {
+    markup.starts_with("<?xml ")
+        && markup
+            .split_once("?>")
+            .is_some_and(|(_, rest)| begins_root(rest.trim_start()))
 }
 
 fn begins_root(text: &str) -> bool {
@@ -167,7 +180,7 @@ impl Reading {
             ));
         }
         let Some(first) = self.summaries.first() else {
-            return unknown("The file ends before a report begins.".into());
+            return unknown("No report begins in this file, although it has markup like one; its beginning or all of it is missing.".into());
         };
         let mut outcome = Outcome {
             dialect: match first.dialect.as_str() {

@@ -66,11 +66,7 @@ impl NUnit {
         self.third = root.name == "test-run";
         self.stated = if self.third {
             [
-                (
-                    "tests",
-                    root.count("testcasecount").or_else(|| root.count("total")),
-                    Counter::Tests,
-                ),
+                ("tests", root.count("total"), Counter::Tests),
                 (
                     "passed",
                     sum(root, &["passed", "warnings"]),

@@ -537,6 +537,10 @@ impl JUnit {
             Producer::Nextest => summary.problems.push(
                 "cargo-nextest does not list tests that it skipped, so there may have been some that are not counted.".into(),
             ),
+            Producer::Eunit if self.tally.skipped > 0 => summary.problems.push(format!(
+                "{} tests or groups were cancelled; eunit does not count them.",
+                self.tally.skipped
+            )),
             Producer::TapFormatter if self.unread_output => {
                 summary.missing = true;
                 summary.problems.push(
