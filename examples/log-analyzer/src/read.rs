@@ -87,7 +87,8 @@ fn nothing(text: &Text<'_>) -> Outcome {
     };
     if text.facts().failure.is_none() {
         outcome.problems.push(Problem(format!(
-            "The file is empty ({} bytes, without a visible character): the run ended before anything was written.",
+            "The file is empty ({} bytes, without a visible character): the run ended before \
+             anything was written.",
             text.facts().bytes
         )));
     }

@@ -176,11 +176,16 @@ impl Reading {
     fn outcome(self, damage: &Damage, declared: Option<&str>, text: &Text<'_>) -> Outcome {
         if let Some(name) = self.foreign {
             return unknown(format!(
-                "This is XML with <{name}> as its outermost element, which is no test report that is known here."
+                "This is XML with <{name}> as its outermost element, which is no test report \
+                 that is known here."
             ));
         }
         let Some(first) = self.summaries.first() else {
-            return unknown("No report begins in this file, although it has markup like one; its beginning or all of it is missing.".into());
+            return unknown(
+                "No report begins in this file, although it has markup like one; its \
+             beginning or all of it is missing."
+                    .into(),
+            );
         };
         let mut outcome = Outcome {
             dialect: match first.dialect.as_str() {
@@ -325,7 +330,8 @@ fn encoding_problem(text: &Text<'_>, declared: Option<&str>) -> Option<String> {
     let wide = name.starts_with("utf-16") || name.starts_with("utf16");
     let differs = |actual: &str| {
         Some(format!(
-            "The file declares the encoding {declared}, but its bytes are {actual}; it was read as {actual}."
+            "The file declares the encoding {declared}, but its bytes are {actual}; it was read \
+             as {actual}."
         ))
     };
     match facts.encoding {
@@ -337,7 +343,8 @@ fn encoding_problem(text: &Text<'_>, declared: Option<&str>) -> Option<String> {
         Encoding::Utf8 if facts.undecodable == 0 && facts.beyond_ascii => differs("UTF-8"),
         Encoding::Utf8 if facts.undecodable == 0 || is_latin1(declared) => None,
         Encoding::Utf8 => Some(format!(
-            "The file declares the encoding {declared}, which is not supported; names and messages may be garbled, the counts are not affected."
+            "The file declares the encoding {declared}, which is not supported; names and \
+             messages may be garbled, the counts are not affected."
         )),
     }
 }
@@ -385,7 +392,8 @@ impl Summary {
         });
         if !differences.is_empty() {
             self.problems.push(format!(
-                "The report states {}, which its cases do not bear out; the totals are those of the cases.",
+                "The report states {}, which its cases do not bear out; the totals are those of \
+                 the cases.",
                 differences.join(", ")
             ));
         }

@@ -11,7 +11,7 @@ use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::case::{Gathered, Kept, seconds, shown};
-use super::{Document, End, Summary};
+use super::{Document, End, Summary, add};
 use crate::model::{Case, Sink, Status, Totals};
 use crate::xml::Element;
 use producer::Producer;
@@ -355,7 +355,7 @@ impl JUnit {
         self.settle(&mut suite);
         self.tally.add(suite.tally);
         self.beside += suite.beside;
-        self.counted = super::add(self.counted, suite.counted);
+        self.counted = add(self.counted, suite.counted);
     }
 }
 
@@ -430,6 +430,7 @@ impl Document for JUnit {
                 // What a suite states holds for all of it, so a part of it is not compared.
                 if let Some(suite) = self.open_suites.last_mut() {
                     suite.declared = Declared::default();
+                    suite.in_binary = None;
                 }
             }
             self.end_suite(sink);

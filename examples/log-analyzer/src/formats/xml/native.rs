@@ -263,7 +263,8 @@ impl Document for Native {
             .is_some_and(|stated| stated.failed != self.counted.failed)
         {
             summary.problems.push(format!(
-                "The report states {} failed tests, but lists {}; the totals are those that it states.",
+                "The report states {} failed tests, but lists {}; the totals are those that it \
+                 states.",
                 totals.failed, self.counted.failed
             ));
         }

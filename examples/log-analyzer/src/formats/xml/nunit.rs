@@ -9,7 +9,7 @@ use crate::xml::Element;
 #[derive(Debug, Default)]
 pub(super) struct NUnit {
     third: bool,
-    stated: [(&'static str, Option<u64>, Counter); 6],
+    stated: Vec<(&'static str, Option<u64>, Counter)>,
     open: Option<(Gathered, Status)>,
     inside: Vec<String>,
     suites: Vec<String>,
@@ -17,9 +17,8 @@ pub(super) struct NUnit {
 }
 
 /// Which parts of the totals a stated number is the sum of.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 enum Counter {
-    #[default]
     Tests,
     Passed,
     Bad,
@@ -65,7 +64,7 @@ impl NUnit {
     fn start_root(&mut self, root: &Element) {
         self.third = root.name == "test-run";
         self.stated = if self.third {
-            [
+            vec![
                 ("tests", root.count("total"), Counter::Tests),
                 (
                     "passed",
@@ -78,11 +77,9 @@ impl NUnit {
                     sum(root, &["skipped", "inconclusive"]),
                     Counter::Skipped,
                 ),
-                ("", None, Counter::Tests),
-                ("", None, Counter::Tests),
             ]
         } else {
-            [
+            vec![
                 ("tests", sum(root, &["total", "not-run"]), Counter::Tests),
                 (
                     "failures and errors",
@@ -94,9 +91,6 @@ impl NUnit {
                     sum(root, &["not-run", "inconclusive"]),
                     Counter::Skipped,
                 ),
-                ("", None, Counter::Tests),
-                ("", None, Counter::Tests),
-                ("", None, Counter::Tests),
             ]
         };
     }
@@ -166,9 +160,11 @@ impl Document for NUnit {
         };
         let mut summary = Summary::counted(dialect, self.counted, end);
         if end == End::Proper {
-            let stated = self
+            let stated: Vec<_> = self
                 .stated
-                .map(|(what, stated, counter)| (what, stated, counter.of(&self.counted)));
+                .iter()
+                .map(|(what, stated, counter)| (*what, *stated, counter.of(&self.counted)))
+                .collect();
             summary.compare(&stated);
         }
         summary

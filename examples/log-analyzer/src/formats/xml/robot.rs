@@ -115,9 +115,11 @@ impl Document for Robot {
             ]),
             (End::Proper, None) => {
                 summary.missing = true;
-                summary
-                    .problems
-                    .push("The report has no statistics, so the run did not end properly.".into());
+                summary.problems.push(
+                    "The report has no statistics, so the run did not end \
+                     properly."
+                        .into(),
+                );
             }
             (End::Cut, _) => {}
         }

@@ -123,6 +123,34 @@ impl Producer {
         }
     }
 
+    /// What reports of this producer never tell, and whether that makes every total of them
+    /// doubtful.
+    pub(super) fn caveat(self) -> Option<(&'static str, bool)> {
+        match self {
+            Self::Nextest => Some((
+                "cargo-nextest does not list tests that it skipped, so there may have been some \
+                 that are not counted.",
+                false,
+            )),
+            Self::Meson => Some((
+                "Meson marks neither time-outs nor unexpected passes in this report, so tests \
+                 that are counted as passed may have failed.",
+                true,
+            )),
+            Self::Catch2 => Some((
+                "Catch2 leaves test cases without assertions out of this report, so there may \
+                 be more than are counted; its own counts are of assertions.",
+                true,
+            )),
+            Self::Doctest => Some((
+                "doctest leaves skipped test cases out of this report and does not tell \
+                 failures that are allowed (may_fail, should_fail), so the totals may differ from its summary.",
+                true,
+            )),
+            _ => None,
+        }
+    }
+
     /// Whether the counts that this producer writes at the head of a report are those of its
     /// console, so that they hold for a report that breaks off.
     pub(super) fn heads_with_totals(self) -> bool {

@@ -3,7 +3,7 @@
 //! Three steps: a case is judged when it ends ([`JUnit::judge`], [`JUnit::count`]), a suite is
 //! settled when it ends ([`JUnit::settle`]), and the report is concluded ([`JUnit::conclude`]).
 
-use super::super::{End, Summary};
+use super::super::{End, Summary, add};
 use super::producer::Producer;
 use super::{Declared, Group, JUnit, Open, Suite, Tally, hash};
 use crate::model::{Status, Totals};
@@ -221,7 +221,7 @@ impl JUnit {
             Producer::PhpUnit if errored && is_risky(&open.error_type) => {
                 Verdict::test(Status::Passed)
             }
-            // Failed assertions are reported as errors; a skip is a test or group that was cancelled.
+            // Failed assertions are reported as errors; a skip is something that was cancelled.
             Producer::Eunit if bad => Verdict::test(Status::Failed),
             Producer::Eunit if skipped => Verdict::nothing(Status::Skipped),
             Producer::Jest if open.classname == "Test suite failed to run" && errored => {
@@ -329,7 +329,7 @@ impl JUnit {
                 &mut self.counted
             }
         };
-        *totals = super::super::add(*totals, counts);
+        *totals = add(*totals, counts);
     }
 
     fn count_in_group(&mut self, name: &str, verdict: &Verdict) {
@@ -342,7 +342,7 @@ impl JUnit {
             });
         }
         if let Some(group) = &mut self.group {
-            group.totals = super::super::add(group.totals, verdict.counts);
+            group.totals = add(group.totals, verdict.counts);
         }
     }
 
@@ -356,7 +356,7 @@ impl JUnit {
             Totals { passed: 1.., .. } => Status::Passed,
             _ => Status::Skipped,
         };
-        self.counted = super::super::add(self.counted, Verdict::test(status).counts);
+        self.counted = add(self.counted, Verdict::test(status).counts);
     }
 
     /// mocha reports a test that calls `done()` twice as passed and then as failed, but writes the
@@ -421,7 +421,8 @@ impl JUnit {
                     (counted.failed, counted.errored) = (failures, errors);
                 }
             }
-            // What a test reports of itself (TAP) is a suite of cases without durations, and one test.
+            // What a test reports of itself (TAP) is a suite of cases without durations, and is one
+            // test.
             Producer::Meson if suite.untimed == suite.tally.cases && suite.tally.cases > 0 => {
                 let status = match counted {
                     Totals { failed: 1.., .. } => Status::Failed,
@@ -456,7 +457,8 @@ impl JUnit {
             summary.dialect.clear();
             summary.missing = true;
             summary.problems.push(format!(
-                "The report looks like JUnit XML, but holds <{name}> instead of test cases; what that means is not known here."
+                "The report looks like JUnit XML, but holds <{name}> instead of test cases; \
+                 what that means is not known here."
             ));
             return summary;
         }
@@ -465,6 +467,12 @@ impl JUnit {
             return summary;
         }
         self.apply_report_rules(&mut summary);
+        if self.unlisted == 0
+            && let Some((caveat, missing)) = self.producer.caveat()
+        {
+            summary.missing |= missing;
+            summary.problems.push(caveat.into());
+        }
         summary.totals = Some(self.counted);
         self.compare(&mut summary);
         summary
@@ -484,13 +492,15 @@ impl JUnit {
         {
             summary.totals = Some(totals);
             summary.problems.push(format!(
-                "The totals are those at the head of the report; {read} of its {} tests could be read.",
+                "The totals are those at the head of the report; {read} of its {} tests could \
+                 be read.",
                 totals.tests
             ));
         } else if read > 0 {
             summary.totals = Some(self.counted);
             summary.problems.push(format!(
-                "The totals cover only the {read} cases before the report breaks off; the run had more or as many."
+                "The totals cover only the {read} cases before the report breaks off; the run \
+                 had more or as many."
             ));
         }
     }
@@ -510,7 +520,9 @@ impl JUnit {
                     *counted = totals;
                 }
             }
-            Producer::Gotestsum if counted.errored == 0 => counted.errored = head.errors.unwrap_or(0),
+            Producer::Gotestsum if counted.errored == 0 => {
+                counted.errored = head.errors.unwrap_or(0);
+            }
             // Ignored tests are counted, but have no mark or no case.
             Producer::Libtest => {
                 if let Some(totals) = headed(self.suites) {
@@ -524,19 +536,18 @@ impl JUnit {
                     if totals.tests != self.tally.cases || totals.skipped != self.tally.skipped {
                         summary.missing = totals.tests > self.tally.cases;
                         summary.problems.push(format!(
-                            "The report counts {} tests and lists {}; the totals are its counts, but names and outcomes of single tests may be wrong.",
+                            "The report counts {} tests and lists {}; the totals are its \
+                             counts, but names and outcomes of single tests may be wrong.",
                             totals.tests, self.tally.cases
                         ));
                     }
                 }
             }
             Producer::Nextest if self.unlisted > 0 => summary.problems.push(format!(
-                "{} tests are not listed (ignored, filtered out or not run); they are counted as skipped because the output of the others mentions them.",
+                "{} tests are not listed (ignored, filtered out or not run); they are counted \
+                 as skipped because the output of the others mentions them.",
                 self.unlisted
             )),
-            Producer::Nextest => summary.problems.push(
-                "cargo-nextest does not list tests that it skipped, so there may have been some that are not counted.".into(),
-            ),
             Producer::Eunit if self.tally.skipped > 0 => summary.problems.push(format!(
                 "{} tests or groups were cancelled; eunit does not count them.",
                 self.tally.skipped
@@ -544,25 +555,9 @@ impl JUnit {
             Producer::TapFormatter if self.unread_output => {
                 summary.missing = true;
                 summary.problems.push(
-                    "Skipped tests are told only by the output of a suite, which is too long here to be kept; some that are counted as passed may have been skipped.".into(),
-                );
-            }
-            Producer::Meson => {
-                summary.missing = true;
-                summary.problems.push(
-                    "Meson marks neither time-outs nor unexpected passes in this report, so tests that are counted as passed may have failed.".into(),
-                );
-            }
-            Producer::Catch2 => {
-                summary.missing = true;
-                summary.problems.push(
-                    "Catch2 leaves test cases without assertions out of this report, so there may be more than are counted; its own counts are of assertions.".into(),
-                );
-            }
-            Producer::Doctest => {
-                summary.missing = true;
-                summary.problems.push(
-                    "doctest leaves skipped test cases out of this report and does not tell failures that are allowed (may_fail, should_fail), so the totals may differ from its summary.".into(),
+                    "Skipped tests are told only by the output of a suite, which is too long \
+                     here to be kept; some that are counted as passed may have been skipped."
+                        .into(),
                 );
             }
             _ => {}
@@ -596,7 +591,8 @@ impl JUnit {
                 let stated_bad = stated.failures.max(stated.errors);
                 if stated_bad.is_some_and(|stated| stated != bad) {
                     summary.problems.push(format!(
-                        "The report states {} failures, but its cases have {bad}; the totals are those of the cases.",
+                        "The report states {} failures, but its cases have {bad}; the totals \
+                         are those of the cases.",
                         stated_bad.unwrap_or(0)
                     ));
                 }
@@ -634,14 +630,17 @@ impl JUnit {
     fn compare_with_comments(&self, summary: &mut Summary) {
         let Some(totals) = self.comments.totals() else {
             summary.problems.push(
-                "The counts that node:test writes at the end of its report are not there; the totals are those of the cases.".into(),
+                "The counts that node:test writes at the end of its report are not there; the \
+                 totals are those of the cases."
+                    .into(),
             );
             return;
         };
         let bad = self.tally.failed + self.tally.errored;
         if totals.tests != self.tally.cases || totals.failed != bad {
             summary.problems.push(format!(
-                "The report states {} tests with {} failures, but lists {} with {bad}; the totals are those that it states.",
+                "The report states {} tests with {} failures, but lists {} with {bad}; the \
+                 totals are those that it states.",
                 totals.tests, totals.failed, self.tally.cases
             ));
         }
@@ -665,7 +664,11 @@ fn report_difference(
     summary: &mut Summary,
 ) {
     let (tests, bad, skipped) = found;
-    let differs = |stated: Option<u64>, found: Option<u64>| matches!((stated, found), (Some(stated), Some(found)) if stated != found);
+    let differs = |stated: Option<u64>, found| {
+        stated
+            .zip(found)
+            .is_some_and(|(stated, found)| stated != found)
+    };
     let stated_bad = match (stated.failures, stated.errors) {
         (None, None) => None,
         (failures, errors) => Some(failures.unwrap_or(0) + errors.unwrap_or(0)),
@@ -691,7 +694,8 @@ fn report_difference(
         .zip(tests)
         .is_some_and(|(stated, found)| stated > found);
     summary.problems.push(format!(
-        "The report states {}, which its {} cases do not bear out; the totals are those of the cases.",
+        "The report states {}, which its {} cases do not bear out; the totals are those of the \
+         cases.",
         differences.join(", "),
         tally.cases
     ));
