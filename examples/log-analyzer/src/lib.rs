@@ -9,4 +9,5 @@ pub mod formats;
 pub mod model;
 pub mod read;
 pub mod text;
+pub mod tools;
 mod xml;

@@ -138,6 +138,8 @@ pub(super) struct Gathered {
     pub(super) seconds: Option<f64>,
     /// The message that the report gives apart from the details.
     pub(super) message: Option<String>,
+    /// All lines of a message that has several; the details of a case that has no others.
+    pub(super) whole_message: Kept,
     pub(super) details: Kept,
     /// What the test printed; the details of a failure that has no others.
     pub(super) output: Kept,
@@ -148,6 +150,9 @@ impl Gathered {
     pub(super) fn add_message(&mut self, message: &str) {
         if self.message.is_none() {
             self.message = first_line(message);
+            if message.trim().contains(['\r', '\n']) {
+                self.whole_message.push(message);
+            }
         }
     }
 
@@ -164,10 +169,14 @@ impl Gathered {
             return case;
         }
         case.message = self.message.or_else(|| first_line(self.details.head()));
-        let details = if self.details.is_blank() && status != Some(Status::Skipped) {
+        let details = if !self.details.is_blank() {
+            self.details
+        } else if !self.whole_message.is_blank() {
+            self.whole_message
+        } else if status != Some(Status::Skipped) {
             self.output
         } else {
-            self.details
+            Kept::default()
         };
         case.details = Some(details.into_text()).filter(|details| !details.is_empty());
         case
