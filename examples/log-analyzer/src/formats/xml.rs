@@ -3,7 +3,7 @@
 //! Each kind of report has a module that implements [`Document`]; the dialects of JUnit XML are in
 //! [`junit`].
 
-mod case;
+pub(crate) mod case;
 mod cppunit;
 mod junit;
 mod native;

@@ -12,7 +12,7 @@ const MESSAGE_LIMIT: usize = 1024;
 
 /// A text of which the beginning and the end are kept.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(crate) struct Kept {
     head: String,
     tail: String,
     left_out: usize,
@@ -20,7 +20,7 @@ pub(super) struct Kept {
 
 impl Kept {
     /// Appends a piece.
-    pub(super) fn push(&mut self, piece: &str) {
+    pub(crate) fn push(&mut self, piece: &str) {
         let before = self.head.len();
         if self.tail.is_empty() {
             push_within(&mut self.head, piece, HEAD_LIMIT);
@@ -37,19 +37,19 @@ impl Kept {
     }
 
     /// Begins a new paragraph, when there is text already.
-    pub(super) fn separate(&mut self) {
+    pub(crate) fn separate(&mut self) {
         if !self.is_blank() {
             self.push("\n\n");
         }
     }
 
     /// Whether there is nothing to show.
-    pub(super) fn is_blank(&self) -> bool {
+    pub(crate) fn is_blank(&self) -> bool {
         self.head.trim().is_empty() && self.tail.trim().is_empty()
     }
 
     /// The last line that begins with `start`, in what is kept.
-    pub(super) fn last_line_starting(&self, start: &str) -> Option<&str> {
+    pub(crate) fn last_line_starting(&self, start: &str) -> Option<&str> {
         let find = |text: &'_ str| -> Option<(usize, usize)> {
             let at = if text.starts_with(start) && !text[1..].contains(&format!("\n{start}")) {
                 0
@@ -64,18 +64,18 @@ impl Kept {
     }
 
     /// The lines that are kept; `None` where some were left out.
-    pub(super) fn all_lines(&self) -> Option<impl Iterator<Item = &str>> {
+    pub(crate) fn all_lines(&self) -> Option<impl Iterator<Item = &str>> {
         // The head may end within a line, but only when there is a tail.
         (self.tail.is_empty()).then(|| self.head.lines())
     }
 
     /// The beginning.
-    pub(super) fn head(&self) -> &str {
+    pub(crate) fn head(&self) -> &str {
         &self.head
     }
 
     /// All that is kept, without control sequences.
-    pub(super) fn into_text(self) -> String {
+    pub(crate) fn into_text(self) -> String {
         let mut text = plain(&self.head).into_owned();
         if self.left_out > 0 {
             text.push_str(&format!("\n[{} bytes left out]\n", self.left_out));
@@ -90,7 +90,7 @@ impl Kept {
 }
 
 /// The first line of `text` that says something, without control sequences.
-pub(super) fn first_line(text: &str) -> Option<String> {
+pub(crate) fn first_line(text: &str) -> Option<String> {
     let mut head = String::new();
     push_within(&mut head, text, 16 * MESSAGE_LIMIT);
     let plain = plain(&head);
@@ -101,7 +101,7 @@ pub(super) fn first_line(text: &str) -> Option<String> {
 }
 
 /// Names as they are shown: on one line, without control sequences.
-pub(super) fn shown(name: &str) -> String {
+pub(crate) fn shown(name: &str) -> String {
     plain(name)
         .split(['\r', '\n'])
         .collect::<Vec<_>>()
@@ -109,7 +109,7 @@ pub(super) fn shown(name: &str) -> String {
 }
 
 /// A duration in seconds, written with a point or a comma, or with separators of thousands.
-pub(super) fn seconds(text: &str) -> Option<f64> {
+pub(crate) fn seconds(text: &str) -> Option<f64> {
     let text = text.trim();
     let number = match (text.rfind(','), text.rfind('.')) {
         (Some(_), Some(_)) => text.replace(',', ""),
@@ -123,7 +123,7 @@ pub(super) fn seconds(text: &str) -> Option<f64> {
 }
 
 /// A duration written as `hh:mm:ss.fraction`, in seconds.
-pub(super) fn clock(text: &str) -> Option<f64> {
+pub(crate) fn clock(text: &str) -> Option<f64> {
     text.split(':').try_fold(0.0, |sum, part| {
         let part: f64 = part.trim().parse().ok()?;
         Some(sum * 60.0 + part)
@@ -132,22 +132,22 @@ pub(super) fn clock(text: &str) -> Option<f64> {
 
 /// What is gathered of one test.
 #[derive(Debug, Default)]
-pub(super) struct Gathered {
-    pub(super) suite: String,
-    pub(super) name: String,
-    pub(super) seconds: Option<f64>,
+pub(crate) struct Gathered {
+    pub(crate) suite: String,
+    pub(crate) name: String,
+    pub(crate) seconds: Option<f64>,
     /// The message that the report gives apart from the details.
-    pub(super) message: Option<String>,
+    pub(crate) message: Option<String>,
     /// All lines of a message that has several; the details of a case that has no others.
-    pub(super) whole_message: Kept,
-    pub(super) details: Kept,
+    pub(crate) whole_message: Kept,
+    pub(crate) details: Kept,
     /// What the test printed; the details of a failure that has no others.
-    pub(super) output: Kept,
+    pub(crate) output: Kept,
 }
 
 impl Gathered {
     /// Keeps the first message that says something.
-    pub(super) fn add_message(&mut self, message: &str) {
+    pub(crate) fn add_message(&mut self, message: &str) {
         if self.message.is_none() {
             self.message = first_line(message);
             if message.trim().contains(['\r', '\n']) {
@@ -157,7 +157,7 @@ impl Gathered {
     }
 
     /// The case, with a message and details where it did not pass.
-    pub(super) fn into_case(self, status: Option<Status>) -> Case {
+    pub(crate) fn into_case(self, status: Option<Status>) -> Case {
         let mut case = Case {
             suite: shown(&self.suite),
             name: shown(&self.name),
