@@ -308,7 +308,7 @@ impl Shared {
             Outcome::Panicked(panic) => return self.panicked(tool, &panic),
             Outcome::TimedOut(limit) => {
                 return Content::error(format!(
-                    "tool {:?} did not finish within its time limit of {limit:?} and was stopped; \
+                    "tool {:?} did not finish within its time limit of {limit:?}; \
                      what it has done so far may have taken effect",
                     tool.name()
                 ));
