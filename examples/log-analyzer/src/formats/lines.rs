@@ -73,8 +73,7 @@ trait Section {
 struct Log<'a> {
     sink: &'a mut dyn Sink,
     findings: Findings,
-    /// The test binary that cargo says it runs.
-    binary: String,
+    cargo: cargo::Run,
     /// What compilers said about a Go package, by its name.
     go_packages: go::Complaints,
     go: go::Run,
@@ -108,7 +107,7 @@ pub(crate) fn read(text: &mut Text<'_>, sink: &mut dyn Sink) -> Outcome {
     let mut log = Log {
         sink,
         findings: Findings::default(),
-        binary: String::new(),
+        cargo: cargo::Run::default(),
         go_packages: go::Complaints::default(),
         go: go::Run::default(),
         json: json_lines::Streams::default(),
@@ -140,6 +139,7 @@ pub(crate) fn read(text: &mut Text<'_>, sink: &mut dyn Sink) -> Outcome {
     end(section, &mut log);
     json_lines::finish(&mut log);
     go::finish(&mut log);
+    cargo::finish(&mut log);
     diagnostics.finish(log.sink, &mut log.findings);
     outcome(log)
 }
@@ -166,17 +166,19 @@ fn take(
         }
     }
     if json_lines::take(row, log) {
+        log.cargo.hears();
         return None;
     }
     let Some(mut owner) = begin(row)
         .map(|kind| kind(log))
         .or_else(|| tap::begin_weakly(row))
     else {
-        cargo::note_binary(row.shown, &mut log.binary);
+        log.cargo.note(row);
         go::note(row.shown, log);
         diagnostics.line(row.shown);
         return None;
     };
+    log.cargo.hears();
     match owner.line(row, log) {
         Next::More => Some(owner),
         Next::Done | Next::NotMine => {
@@ -253,12 +255,21 @@ fn without_prefix(line: &str) -> &str {
     line
 }
 
+/// The largest number that counts something; sums of such numbers cannot overflow.
+const LARGEST_COUNT: u64 = 1_000_000_000_000;
+
 /// The number that `text` begins with, and what follows it.
 fn leading_number(text: &str) -> Option<(u64, &str)> {
     let end = text
         .find(|c: char| !c.is_ascii_digit())
         .unwrap_or(text.len());
-    Some((text[..end].parse().ok()?, &text[end..]))
+    Some((number(&text[..end])?, &text[end..]))
+}
+
+/// The number that `text` is.
+fn number(text: &str) -> Option<u64> {
+    let number = text.parse().ok()?;
+    (number <= LARGEST_COUNT).then_some(number)
 }
 
 #[cfg(test)]

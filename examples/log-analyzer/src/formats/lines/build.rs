@@ -260,6 +260,7 @@ fn rustc(line: &str) -> Option<(bool, &str)> {
     let message = rest.strip_prefix(": ")?;
     let sums_up = message.starts_with('`') && message.contains(" generated ")
         || message.contains("test failed, to rerun")
+        || message == "test run failed"
         || message.ends_with("target failed:")
         || message.ends_with("targets failed:")
         || message.contains("doctest failed, to rerun");

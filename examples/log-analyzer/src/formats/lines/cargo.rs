@@ -4,6 +4,7 @@ use super::{Begin, Log, Next, Row, Section, leading_number};
 use crate::formats::findings::{Tally, counted};
 use crate::formats::xml::case::{Gathered, first_line, shown};
 use crate::model::{Case, Status, Totals};
+use crate::text::Line;
 
 /// Marks behind a test's name that are not part of it.
 const MARKS: [&str; 3] = [" - should panic", " - compile fail", " - compile"];
@@ -20,6 +21,7 @@ struct Libtest {
     failed: Vec<Gathered>,
     /// The failed test whose output is being read.
     open: Option<usize>,
+    in_list: bool,
     result: Option<Totals>,
 }
 
@@ -28,12 +30,13 @@ pub(super) fn begin(row: &Row<'_>) -> Option<Begin> {
     announced(row.shown)?;
     Some(|log| {
         Box::new(Libtest {
-            binary: log.binary.clone(),
+            binary: log.cargo.binary.clone(),
             begun: false,
             announced: 0,
             counted: Tally::default(),
             failed: Vec::new(),
             open: None,
+            in_list: false,
             result: None,
         })
     })
@@ -44,10 +47,74 @@ fn announced(line: &str) -> Option<u64> {
     matches!(rest, " test" | " tests").then_some(count)
 }
 
-/// Remembers which binary cargo says it runs next.
-pub(super) fn note_binary(line: &str, binary: &mut String) {
-    if let Some(name) = binary_of(line) {
-        *binary = name.to_owned();
+/// What cargo itself says around the output of the test binaries.
+#[derive(Default)]
+pub(super) struct Run {
+    /// The binary that runs now.
+    pub(super) binary: String,
+    /// Whether cargo's own lines are part of the log.
+    speaks: bool,
+    /// Whether a binary that runs has not printed anything yet.
+    silent: bool,
+    /// Whether tests failed, and cargo did not say so yet.
+    failed: bool,
+}
+
+impl Run {
+    /// Notes that tests print something.
+    pub(super) fn hears(&mut self) {
+        self.silent = false;
+    }
+
+    /// Takes a line between the outputs of two binaries.
+    pub(super) fn note(&mut self, row: &Row<'_>) {
+        let line = row.shown;
+        if self.speaks && is_cut(row) || is_built(line) {
+            self.silent = true;
+            self.binary.clear();
+        } else if let Some(name) = binary_of(line) {
+            self.binary = name.to_owned();
+            self.speaks = true;
+            self.silent = true;
+        } else if !line.trim().is_empty() {
+            self.silent = false;
+            self.failed &= !line.starts_with("error: ");
+        }
+    }
+}
+
+/// Whether this is the beginning of a line that names a binary, and the log ends within it.
+fn is_cut(row: &Row<'_>) -> bool {
+    let text = row.shown.trim_start();
+    row.line == Line::Unfinished
+        && !row.raw.is_empty()
+        && ["Running ", "Doc-tests ", "Finished `test`"]
+            .iter()
+            .any(|word| word.starts_with(text) || text.starts_with(word))
+}
+
+/// Whether cargo says that it built the tests, which it then runs.
+fn is_built(line: &str) -> bool {
+    let line = line.trim_start();
+    line.starts_with("Finished `test` profile") || line.starts_with("Finished test [")
+}
+
+/// Says what is missing at the end.
+pub(super) fn finish(log: &mut Log<'_>) {
+    let run = std::mem::take(&mut log.cargo);
+    if run.silent {
+        log.findings.name("cargo test log");
+        let whose = match run.binary.as_str() {
+            "" => "the tests",
+            binary => binary,
+        };
+        log.findings.incomplete(format!(
+            "The log ends where the output of {whose} should be: it is cut off."
+        ));
+    } else if run.failed && run.speaks {
+        log.findings.incomplete(
+            "The log lacks the error that cargo ends with when tests failed: it is cut off.",
+        );
     }
 }
 
@@ -55,7 +122,8 @@ fn binary_of(line: &str) -> Option<&str> {
     let line = line.trim_start();
     if let Some(name) = line.strip_prefix("Running ") {
         let (name, rest) = name.split_once(" (")?;
-        return rest.ends_with(')').then_some(name);
+        let own = !name.starts_with('`') && rest.ends_with(')');
+        return own.then_some(name);
     }
     line.strip_prefix("Doc-tests ").map(|_| line)
 }
@@ -111,6 +179,7 @@ impl Section for Libtest {
 
     fn finish(mut self: Box<Self>, log: &mut Log<'_>) {
         log.findings.name("cargo test log");
+        log.cargo.failed = self.result.is_some_and(|totals| totals.failed > 0);
         for mut test in std::mem::take(&mut self.failed) {
             if let Some(reason) = reason(test.details.head()) {
                 test.add_message(&reason);
@@ -149,6 +218,14 @@ impl Libtest {
     fn test_or_output(&mut self, line: &str, log: &mut Log<'_>) {
         if line == "failures:" {
             self.open = None;
+            self.in_list = true;
+        } else if self.in_list
+            && self.open.is_none()
+            && let Some(name) = line.strip_prefix("    ")
+            && !name.starts_with(' ')
+        {
+            // A test whose output was not captured is told here only.
+            self.failure(name);
         } else if let Some(name) = heading(line) {
             self.open = Some(self.failure(name));
         } else if let Some(open) = self.open {

@@ -289,7 +289,7 @@ impl Package {
 /// Tells of a package that failed without a failing test.
 pub(super) fn broken_package(package: &str, why: &str, complaint: &str, sink: &mut dyn Sink) {
     let why = why.trim_matches(['[', ']']);
-    let reason = match complaint.lines().next() {
+    let reason = match complaint.lines().find(|line| !line.starts_with("# ")) {
         Some(line) => line,
         None if why.is_empty() || why.ends_with('s') => "the package failed without a failing test",
         None => why,

@@ -121,7 +121,8 @@ pub(super) fn take(row: &Row<'_>, log: &mut Log<'_>) -> bool {
         }
         Kind::Libtest => {
             findings.name("libtest JSON lines");
-            json.libtest.event(&found, &log.binary, *sink, findings);
+            json.libtest
+                .event(&found, &log.cargo.binary, *sink, findings);
         }
         Kind::Meson => {
             findings.name("Meson test log (JSON lines)");

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Begin, Log, Next, Row, Section, cargo, leading_number};
+use super::{Begin, Log, Next, Row, Section, cargo, leading_number, number};
 use crate::formats::findings::{Tally, counted};
 use crate::formats::xml::case::Gathered;
 use crate::model::{Status, Totals};
@@ -176,12 +176,9 @@ fn summary(line: &str) -> Option<(Totals, u64)> {
         .trim()
         .strip_suffix("tests")
         .or_else(|| run.trim().strip_suffix("test"))?;
-    let mut numbers = run
-        .trim()
-        .split('/')
-        .map(|number| number.trim().parse::<u64>());
-    let run = numbers.next()?.ok()?;
-    let wanted = numbers.next().and_then(Result::ok).unwrap_or(run);
+    let mut numbers = run.trim().split('/').map(|text| number(text.trim()));
+    let run = numbers.next()??;
+    let wanted = numbers.next().flatten().unwrap_or(run);
     let mut totals = Totals::default();
     for part in outside_parentheses(parts).split(',') {
         let Some((count, what)) = leading_number(part.trim()) else {

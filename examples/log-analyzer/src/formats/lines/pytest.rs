@@ -290,15 +290,12 @@ impl Session {
     /// `[gw0] [ 50%] PASSED file.py::test`.
     fn progress(&mut self, line: &str) {
         if line.starts_with("[gw") {
-            let mut words = line.split("] ").skip(1).peekable();
-            let rest = match words.peek() {
-                Some(word) if word.trim_start().starts_with('[') => {
-                    words.next();
-                    words.next()
-                }
-                _ => words.next(),
+            let rest = line.split_once("] ").map_or("", |(_, rest)| rest);
+            let rest = match rest.strip_prefix('[') {
+                Some(percent) => percent.split_once("] ").map_or("", |(_, rest)| rest),
+                None => rest,
             };
-            if let Some((word, id)) = rest.and_then(|rest| rest.trim_start().split_once(' '))
+            if let Some((word, id)) = rest.trim_start().split_once(' ')
                 && let Some(status) = status_of(word)
             {
                 self.listed(id.trim(), status);

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{Begin, Log, Next, Row, Section, leading_number};
-use crate::formats::findings::{Tally, brief, counted};
+use super::{Begin, Log, Next, Row, Section, leading_number, number};
+use crate::formats::findings::{Findings, Tally, brief, counted};
 use crate::formats::xml::case::{Gathered, first_line};
-use crate::model::{Status, Totals};
+use crate::model::{Sink, Status, Totals};
 
 /// Columns by which a subtest is indented.
 const INDENT: usize = 4;
@@ -149,6 +149,8 @@ struct Document {
     plan_first: bool,
     tally: Tally,
     exit: Option<String>,
+    /// Whether prove says that it ran no test.
+    barren: bool,
 }
 
 impl Document {
@@ -176,6 +178,8 @@ struct Tap {
     /// Titles of the subtests that are open, by depth.
     titles: Vec<String>,
     comment: String,
+    /// Whether comments are titles, as tape prints them.
+    titled: bool,
     counts: BTreeMap<String, u64>,
     bail_out: Option<String>,
     shortfalls: Vec<String>,
@@ -185,10 +189,15 @@ struct Tap {
 struct Prove {
     files: Option<(u64, u64)>,
     result: bool,
-    /// Failed tests by the summary report.
-    reported_failed: u64,
-    reported_broken: u64,
-    scripts: u64,
+    reports: Vec<Report>,
+}
+
+/// What prove's summary report says of a script.
+struct Report {
+    script: String,
+    failed: u64,
+    broken: bool,
+    reason: String,
 }
 
 #[derive(Default)]
@@ -204,7 +213,7 @@ impl Section for Tap {
             self.yaml_line(line);
             return Next::More;
         }
-        if let Some(point) = Point::parse(line) {
+        if let Some(point) = Point::parse(line).filter(|point| !self.is_proves_own(point)) {
             self.settle(log);
             self.pending = Some(point);
             return Next::More;
@@ -225,7 +234,12 @@ impl Section for Tap {
             self.settle(log);
             self.titles.truncate(indent / INDENT);
             self.titles.push(title.to_owned());
-        } else if indent > 0 {
+        } else if indent > 0
+            && self
+                .prove
+                .as_ref()
+                .is_none_or(|prove| prove.reports.is_empty())
+        {
             self.diagnostic(line);
         } else if let Some((count, _)) = plan(line) {
             self.settle(log);
@@ -264,6 +278,15 @@ impl Section for Tap {
 }
 
 impl Tap {
+    /// Whether this is the bare `ok` by which prove says that a script has passed.
+    fn is_proves_own(&self, point: &Point) -> bool {
+        let pending = u64::from(self.pending.is_some());
+        self.prove.is_some()
+            && point.number.is_none()
+            && point.name.is_empty()
+            && self.document.plan == Some(self.document.tally.0.tests + pending)
+    }
+
     fn plan(&mut self, count: u64, log: &mut Log<'_>) {
         if self.document.plan.is_some() {
             self.end_document(log);
@@ -287,6 +310,10 @@ impl Tap {
                 self.end_document(log);
             }
             self.document.tally.test(status);
+            self.titled |= self.version
+                && !point.dashed
+                && self.document.plan.is_none()
+                && !self.comment.is_empty();
         }
         self.timed |= point.timed;
         if point.timed && !point.suite {
@@ -296,6 +323,10 @@ impl Tap {
         let name = std::mem::take(&mut point.name);
         if told && !point.suite {
             let mut test = point.gathered;
+            if status != Status::Failed {
+                // No more than how long it took.
+                test.details = Default::default();
+            }
             test.suite = self.suite_of(depth, point.dashed);
             test.name = match (name.is_empty(), point.number) {
                 (true, Some(number)) => format!("test {number}"),
@@ -389,7 +420,7 @@ impl Tap {
                 self.end_document(log);
             }
             self.document.script = script.to_owned();
-            self.prove.get_or_insert_default().scripts += 1;
+            self.prove.get_or_insert_default();
             self.script_end(rest);
             return Next::More;
         }
@@ -418,8 +449,8 @@ impl Tap {
             "todo",
             "skip",
         ];
-        match count.trim().parse() {
-            Ok(count) if known.contains(&word) => {
+        match number(count.trim()) {
+            Some(count) if known.contains(&word) => {
                 self.counts.insert(word.to_owned(), count);
                 true
             }
@@ -433,6 +464,8 @@ impl Tap {
             self.document.plan = Some(0);
         } else if text.starts_with("Dubious, test returned") {
             self.document.exit = Some(text.to_owned());
+        } else if text == "No subtests run" {
+            self.document.barren = true;
         }
     }
 
@@ -448,13 +481,28 @@ impl Tap {
                 Some((files, tests))
             });
             prove.files = numbers.or(prove.files);
-        } else if let Some((_, report)) = line.split_once(" (Wstat: ") {
+        } else if let Some((script, report)) = line.split_once(" (Wstat: ") {
+            let script = script.trim_end();
             let failed = report
                 .split_once("Failed: ")
                 .and_then(|(_, rest)| leading_number(rest))
                 .map_or(0, |(failed, _)| failed);
-            prove.reported_failed = prove.reported_failed.saturating_add(failed);
-            prove.reported_broken += u64::from(failed == 0 && !report.starts_with("0 "));
+            let broken = failed == 0 && !report.starts_with("0 ");
+            prove.reports.push(Report {
+                script: script.to_owned(),
+                failed,
+                broken,
+                reason: String::new(),
+            });
+        } else if let Some(report) = prove.reports.last_mut()
+            && line.starts_with("  ")
+        {
+            report.broken |= line.starts_with("  Parse errors:");
+            if !report.reason.is_empty() {
+                report.reason.push_str("; ");
+            }
+            let words: Vec<&str> = line.split_whitespace().collect();
+            report.reason.push_str(&words.join(" "));
         } else if line.starts_with("Result: ") {
             prove.result = true;
             return true;
@@ -515,6 +563,9 @@ impl Tap {
         let mut shortfalls = self.shortfalls.clone();
         let totals = match &self.prove {
             Some(prove) => {
+                if self.tally.0.tests == 0 {
+                    prove.tell(findings, log.sink);
+                }
                 shortfalls.extend(prove.shortfall(&self.tally.0));
                 prove.totals(self.tally.0)
             }
@@ -562,14 +613,20 @@ impl Tap {
         }
         // tape, mocha and QUnit sum up; what they count as passed has passed, even if skipped.
         let Some(passed) = count("pass") else {
+            if self.titled {
+                shortfalls.push("has no summary".into());
+            }
             return self.tally.0;
         };
         let listed = self.tally.0;
         let failed = count("fail").unwrap_or(0);
         let stated = count("tests").unwrap_or(listed.tests);
         let leaves_out_skipped = stated.saturating_add(listed.skipped);
-        if !(stated..=leaves_out_skipped).contains(&listed.tests)
-            || passed.saturating_add(failed) > listed.tests
+        let told = passed.saturating_add(failed);
+        let left_out = count("skip").unwrap_or(0) + count("todo").unwrap_or(0);
+        if count("tests").is_some() && !(told..=told + left_out).contains(&stated)
+            || !(stated..=leaves_out_skipped).contains(&listed.tests)
+            || told > listed.tests
             || failed > listed.failed.saturating_add(listed.skipped)
         {
             shortfalls.push(format!(
@@ -593,11 +650,32 @@ impl Tap {
 impl Document {
     /// Whether prove ran it without showing its output.
     fn is_blank_run(&self) -> bool {
-        self.is_blank() && self.exit.is_none()
+        self.is_blank() && !self.barren
     }
 }
 
 impl Prove {
+    /// Tells of the scripts, where prove did not show their tests.
+    fn tell(&self, findings: &mut Findings, sink: &mut dyn Sink) {
+        findings.note(
+            "prove ran without -v: it does not list the tests, and skipped ones count as passed.",
+        );
+        for report in &self.reports {
+            if report.failed > 0 {
+                let reason = format!("{} failed: {}", report.failed, report.reason);
+                sink.case(brief(&report.script, "(script)", Status::Failed, &reason));
+            }
+            if report.broken {
+                sink.case(brief(
+                    &report.script,
+                    "(script)",
+                    Status::Errored,
+                    &report.reason,
+                ));
+            }
+        }
+    }
+
     fn shortfall(&self, listed: &Totals) -> Option<String> {
         match self.files {
             _ if !self.result => Some("lacks prove's last line".into()),
@@ -616,11 +694,13 @@ impl Prove {
         let Some((_, tests)) = self.files.filter(|_| listed.tests == 0) else {
             return listed;
         };
+        let failed = self.reports.iter().map(|report| report.failed).sum();
+        let broken = self.reports.iter().filter(|report| report.broken).count() as u64;
         Totals {
             tests,
-            passed: tests.saturating_sub(self.reported_failed),
-            failed: self.reported_failed,
-            errored: self.reported_broken.max(listed.errored),
+            passed: tests.saturating_sub(failed),
+            failed,
+            errored: broken.max(listed.errored),
             skipped: 0,
         }
     }

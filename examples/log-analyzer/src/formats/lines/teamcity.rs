@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Begin, Log, Next, Row, Section};
+use super::{Begin, Log, Next, Row, Section, number};
 use crate::formats::findings::{Tally, Waiting, counted};
 use crate::formats::xml::case::Gathered;
 use crate::model::{Case, Status};
@@ -75,7 +75,7 @@ impl Messages {
             "testCount" => {
                 self.announced = self
                     .announced
-                    .saturating_add(get("count").parse().unwrap_or(0));
+                    .saturating_add(number(get("count")).unwrap_or(0));
             }
             "testStarted" => {
                 let suite = self.suites.last().cloned().unwrap_or_default();

@@ -1,6 +1,8 @@
 //! What Python's unittest prints.
 
-use super::{Begin, Log, Next, Row, Section, leading_number};
+use std::collections::BTreeSet;
+
+use super::{Begin, Log, Next, Row, Section, leading_number, number};
 use crate::formats::findings::{Tally, Waiting, counted};
 use crate::formats::xml::case::{Gathered, first_line};
 use crate::model::{Case, Status, Totals};
@@ -8,9 +10,8 @@ use crate::model::{Case, Status, Totals};
 /// One run.
 #[derive(Default)]
 struct Run {
-    passed: u64,
-    verbose: bool,
     listed: Waiting,
+    announced: Option<(String, String)>,
     failures: Vec<(Status, Gathered)>,
     ran: Option<u64>,
     totals: Option<Totals>,
@@ -18,8 +19,10 @@ struct Run {
 
 /// A section begins with a verbose result, with the heading of a failure, or with the count.
 pub(super) fn begin(row: &Row<'_>) -> Option<Begin> {
-    let begins =
-        result(row.shown).is_some() || heading(row.shown).is_some() || ran(row.shown).is_some();
+    let begins = result(row.shown).is_some()
+        || announced(row.shown).is_some()
+        || heading(row.shown).is_some()
+        || ran(row.shown).is_some();
     begins.then_some((|_| Box::<Run>::default()) as Begin)
 }
 
@@ -30,6 +33,7 @@ fn result(line: &str) -> Option<(&str, &str, Status, &str)> {
     if name.contains(' ') || class.contains(' ') || name.is_empty() {
         return None;
     }
+    let class = class_of(class, name);
     let (status, reason) = match result {
         "ok" | "unexpected success" => (Status::Passed, ""),
         "FAIL" => (Status::Failed, ""),
@@ -51,7 +55,22 @@ fn heading(line: &str) -> Option<(Status, &str, &str)> {
     };
     let (name, rest) = rest.split_once(" (")?;
     let (class, _) = rest.split_once(')')?;
-    (!name.contains(' ')).then_some((status, name, class))
+    (!name.contains(' ')).then_some((status, name, class_of(class, name)))
+}
+
+/// `test_a (mod.Class.test_a)`, on a line of its own when the docstring follows.
+fn announced(line: &str) -> Option<(&str, &str)> {
+    let (name, class) = line.strip_suffix(')')?.split_once(" (")?;
+    let named = name.starts_with("test") && !name.contains(' ') && !class.contains(' ');
+    named.then_some((name, class_of(class, name)))
+}
+
+/// The class, without the name of the test that newer versions add to it.
+fn class_of<'a>(class: &'a str, name: &str) -> &'a str {
+    class
+        .strip_suffix(name)
+        .and_then(|class| class.strip_suffix('.'))
+        .unwrap_or(class)
 }
 
 /// `Ran 5 tests in 0.001s`.
@@ -74,8 +93,6 @@ impl Section for Run {
             self.totals = Some(totals);
             return Next::Done;
         } else if let Some((name, class, status, reason)) = result(line) {
-            self.verbose = true;
-            self.passed += u64::from(status == Status::Passed);
             if matches!(status, Status::Passed | Status::Skipped) {
                 self.listed.push(Case {
                     suite: class.to_owned(),
@@ -85,6 +102,19 @@ impl Section for Run {
                     ..Case::default()
                 });
             }
+        } else if self.failures.is_empty()
+            && let Some((name, class)) = announced(line)
+        {
+            self.announced = Some((name.to_owned(), class.to_owned()));
+        } else if line.ends_with(" ... ok")
+            && let Some((name, suite)) = self.announced.take()
+        {
+            self.listed.push(Case {
+                suite,
+                name,
+                status: Some(Status::Passed),
+                ..Case::default()
+            });
         } else if let Some((status, name, class)) = heading(line) {
             self.failures.push((
                 status,
@@ -133,6 +163,27 @@ impl Section for Run {
 }
 
 impl Run {
+    /// The tests that failed: several subtests may belong to one, and the errors of what prepares
+    /// classes and modules to none.
+    fn failing_tests(&self) -> u64 {
+        let prepares = |name: &str| {
+            [
+                "setUpClass",
+                "tearDownClass",
+                "setUpModule",
+                "tearDownModule",
+            ]
+            .contains(&name)
+        };
+        let tests: BTreeSet<(&str, &str)> = self
+            .failures
+            .iter()
+            .map(|(_, test)| (test.suite.as_str(), test.name.as_str()))
+            .filter(|(_, name)| !prepares(name))
+            .collect();
+        tests.len() as u64
+    }
+
     /// The totals of `OK` or `FAILED (failures=1, errors=2, skipped=3)`.
     fn end(&self, line: &str, ran: u64) -> Option<Totals> {
         let (word, counts) = match line.split_once(" (") {
@@ -148,7 +199,7 @@ impl Run {
         };
         for part in counts.split(", ").filter(|part| !part.is_empty()) {
             let (what, count) = part.split_once('=')?;
-            let count: u64 = count.parse().ok()?;
+            let count = number(count)?;
             match what {
                 "failures" => totals.failed = count,
                 "errors" => totals.errored = count,
@@ -156,13 +207,9 @@ impl Run {
                 _ => {}
             }
         }
-        totals.passed = match self.verbose {
-            true => self.passed,
-            false => ran
-                .saturating_sub(totals.failed)
-                .saturating_sub(totals.errored)
-                .saturating_sub(totals.skipped),
-        };
+        totals.passed = ran
+            .saturating_sub(self.failing_tests())
+            .saturating_sub(totals.skipped);
         Some(totals)
     }
 }
