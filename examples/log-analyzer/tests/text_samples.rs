@@ -1,40 +1,13 @@
 //! Every sample log and every sample report in JSON gives the totals that its producer's console
 //! gave.
 
+mod support;
+
 use std::path::Path;
 
-use log_analyzer::model::{Case, Completeness, Dialect, Outcome, Status, Totals};
-use log_analyzer::read::open;
+use log_analyzer::model::{Case, Completeness, Dialect, Status, Totals};
 use proptest::prelude::*;
-use serde_json::Value;
-
-fn sample(name: &str) -> Vec<u8> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/samples")
-        .join(name);
-    std::fs::read(path).expect("the sample is there")
-}
-
-fn entries() -> Vec<Value> {
-    serde_json::from_slice(&sample("samples.json")).expect("samples.json is JSON")
-}
-
-fn read(bytes: &[u8]) -> (Outcome, Vec<Case>) {
-    let mut cases = Vec::new();
-    let outcome = open(bytes, &mut cases);
-    (outcome, cases)
-}
-
-fn totals(entry: &Value) -> Option<Totals> {
-    let count = |name: &str| entry["totals"][name].as_u64();
-    Some(Totals {
-        tests: count("tests")?,
-        passed: count("passed")?,
-        failed: count("failed")?,
-        errored: count("errored")?,
-        skipped: count("skipped")?,
-    })
-}
+use support::{entries, read, sample, totals};
 
 #[test]
 fn samples_give_their_totals() {

@@ -1,40 +1,9 @@
 //! Every sample report in XML gives the totals that its producer's console gave.
 
-use std::path::{Path, PathBuf};
+mod support;
 
-use log_analyzer::model::{Case, Completeness, Dialect, Outcome, Status, Totals};
-use log_analyzer::read::open;
-use serde_json::Value;
-
-fn directory() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples")
-}
-
-fn entries() -> Vec<Value> {
-    let text = std::fs::read_to_string(directory().join("samples.json")).expect("samples.json");
-    serde_json::from_str(&text).expect("samples.json is JSON")
-}
-
-fn sample(name: &str) -> Vec<u8> {
-    std::fs::read(directory().join(name)).expect("the sample is there")
-}
-
-fn read(bytes: &[u8]) -> (Outcome, Vec<Case>) {
-    let mut cases = Vec::new();
-    let outcome = open(bytes, &mut cases);
-    (outcome, cases)
-}
-
-fn totals(entry: &Value) -> Option<Totals> {
-    let count = |name: &str| entry["totals"][name].as_u64();
-    Some(Totals {
-        tests: count("tests")?,
-        passed: count("passed")?,
-        failed: count("failed")?,
-        errored: count("errored")?,
-        skipped: count("skipped")?,
-    })
-}
+use log_analyzer::model::{Completeness, Dialect, Status, Totals};
+use support::{entries, read, sample, totals};
 
 /// Reports that do not hold what the console counted. What is missing is said.
 const NOT_IN_THE_REPORT: [&str; 2] = ["catch2-junit.xml", "doctest-two-runs.xml"];
